@@ -192,6 +192,7 @@ fn a_wave_can_be_interrupted_in_either_mode() {
             crate::testing::test_wave::CODE,
             &[],
             rig.target,
+            false,
             rig.level,
         ));
         rig.cx.code = std::sync::Arc::clone(&code);

@@ -197,6 +197,8 @@ pub(crate) struct Code {
     /// [`Regs::s`](crate::state::wave::Regs::s).
     pub(crate) pool: Vec<u32>,
     pub(crate) target: Target,
+    /// Whether the waves that execute it have 32 lanes, not 64.
+    pub(crate) wave32: bool,
     /// A number that identifies the constant pool, as each `Code` has its own; never 0.
     pub(crate) id: u64,
 }

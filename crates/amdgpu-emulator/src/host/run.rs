@@ -730,8 +730,8 @@ impl Job {
                 })
             }
             FaultCause::OutOfBounds { space: MemorySpace::Lds, .. } => Some(format!(
-                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU allocates granules of 512 bytes, on gfx950 1,280, \
-                 and so does `--bounds pages`",
+                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU allocates granules of 512 bytes, on gfx950 1,280 \
+                 and on gfx11 1,024, and so does `--bounds pages`",
                 self.setup.lds, self.setup.dynamic_lds
             )),
             FaultCause::Refused { address, .. } => Some(self.space.nearest(*address, 1, &self.blocks)),

@@ -180,7 +180,8 @@ fn check_round(
     let scalars: Vec<u32> = (0..128).map(|s| rig.w.s32(s)).collect();
     let pattern = vec![0x11; 2 * SIZE + 64 * LANES];
     let mut accesses = Vec::new();
-    let code = crate::exec::inst::Code::decode(&[words[0], words[1]], 0, &[], target, SimdLevel::best());
+    let code =
+        crate::exec::inst::Code::decode(&[words[0], words[1]], 0, &[], target, false, SimdLevel::best());
     let pool = usize::from(crate::state::wave::POOL);
     rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
     let i = &code.insts[0];

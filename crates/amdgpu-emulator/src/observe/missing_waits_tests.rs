@@ -103,7 +103,7 @@ pub(super) fn execute(
     rig.w.set_s32(10, INDEX);
     rig.w.set_s64(12, memory);
     rig.w.set_s64(14, 4096);
-    let code = Code::decode(&words, CODE, &[], rig.target, rig.level);
+    let code = Code::decode(&words, CODE, &[], rig.target, false, rig.level);
     let pool = usize::from(POOL);
     rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
     let object = CodeObject::parse(include_bytes!("../../tests/data/defects.gfx90a.co")).unwrap();

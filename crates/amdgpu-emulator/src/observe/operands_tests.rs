@@ -28,7 +28,7 @@ fn lines(target: Target) -> impl Iterator<Item = (Vec<u32>, &'static str)> {
 }
 
 fn decode(words: &[u32], target: Target) -> Code {
-    Code::decode(words, CODE, &[], target, SimdLevel::best())
+    Code::decode(words, CODE, &[], target, false, SimdLevel::best())
 }
 
 /// Returns whether the emulator executes the instruction. If not, its row is there only for reports.

@@ -89,7 +89,7 @@ fn random_streams_end_when_observed() {
             rig.space.track_writes();
             let mut words: Vec<u32> = (0..40).flat_map(|_| random_instruction(&mut random, target)).collect();
             words.push(END);
-            let code = Code::decode(&words, CODE, &[], target, rig.level);
+            let code = Code::decode(&words, CODE, &[], target, false, rig.level);
             let sanitizer =
                 Sanitizer::new(Arc::clone(&image), Arc::new(AddressSpace::new(1 << 20)), [1; 3], true);
             let observers =
@@ -127,7 +127,7 @@ fn any_bytes_decode() {
         for _ in 0..50 {
             let words: Vec<u32> = (0..1000).map(|_| random.next() as u32).collect();
             let starts: Vec<usize> = (0..20).map(|_| random.next() as usize % 1200).collect();
-            let code = Code::decode(&words, 0x1000, &starts, target, SimdLevel::Portable);
+            let code = Code::decode(&words, 0x1000, &starts, target, false, SimdLevel::Portable);
             assert!(code.insts.len() >= starts.len().min(1));
             for start in starts.into_iter().filter(|start| *start < words.len()) {
                 assert!(code.index_of(0x1000 + 4 * start as u64).is_some());

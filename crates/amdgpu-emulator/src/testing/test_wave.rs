@@ -59,7 +59,7 @@ impl TestWave {
         let space = AddressSpace::new(1 << 30);
         let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
         let mem = View::new(space.snapshot(), block, space.blocks().capture());
-        let code = Arc::new(Code::decode(&[END], CODE, &[], target, level));
+        let code = Arc::new(Code::decode(&[END], CODE, &[], target, false, level));
         let mut lds = Lds::new();
         lds.reset(max_lds(target));
         let mut w = Wave::new();
@@ -101,7 +101,7 @@ impl TestWave {
     pub(crate) fn try_run(&mut self, words: &[u32]) -> Result<(), FaultCause> {
         let mut words = words.to_vec();
         words.push(END);
-        let code = Code::decode(&words, CODE, &[], self.target, self.level);
+        let code = Code::decode(&words, CODE, &[], self.target, false, self.level);
         let pool = usize::from(POOL);
         self.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
         self.w.next = 0;

@@ -12,12 +12,14 @@ use crate::exec::table::Impl;
 
 impl Code {
     /// Decodes `words`, mapped at guest address `base`. `starts` are the dwords where functions start. Decoding also
-    /// begins at each of them, as it could otherwise lose the right position in data between functions.
+    /// begins at each of them, as it could otherwise lose the right position in data between functions. `wave32` says
+    /// whether waves of 32 lanes execute the code.
     pub(crate) fn decode(
         words: &[u32],
         base: u64,
         starts: &[usize],
         target: Target,
+        wave32: bool,
         level: SimdLevel,
     ) -> Code {
         static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
@@ -29,6 +31,7 @@ impl Code {
             base,
             pool: Vec::new(),
             target,
+            wave32,
             id: NEXT_ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
         };
         let mut starts: Vec<usize> = starts.iter().copied().filter(|s| *s < words.len()).collect();

@@ -93,7 +93,7 @@ fn code_is_closed_if_no_wave_can_leave_it() {
     const SWAPPC: u32 = 0xbe84_1e02;
     for target in Target::GFX9 {
         let closed = |words: &[u32]| {
-            let code = Code::decode(words, 0x1000, &[], target, SimdLevel::Portable);
+            let code = Code::decode(words, 0x1000, &[], target, false, SimdLevel::Portable);
             code.is_closed()
         };
         assert!(closed(&[ENDPGM]));
