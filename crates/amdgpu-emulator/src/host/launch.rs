@@ -384,6 +384,11 @@ impl DispatchSetup {
         all_waves(&self.items, self.grid, self.remainder)
     }
 
+    /// The number of lanes of each wave.
+    pub(crate) fn wave_lanes(&self) -> u32 {
+        if self.decoded.code.wave32 { 32 } else { LANES as u32 }
+    }
+
     /// Returns how many workgroups and waves of the kernel a compute unit holds at once; `None` if its limits are not
     /// known.
     pub(crate) fn occupancy(&self, program: &program::Inner, kernel: usize) -> Option<Occupancy> {
@@ -456,7 +461,7 @@ impl DispatchSetup {
             w.set_s64(crate::state::wave::sreg::FLAT_SCRATCH, SCRATCH_BASE);
         }
 
-        let lanes: u32 = if self.decoded.code.wave32 { 32 } else { 64 };
+        let lanes = self.wave_lanes();
         w.all = u64::MAX >> (LANES as u32 - lanes);
         let active = items.count - (id * lanes).min(items.count);
         w.set_exec(if active >= lanes { w.all } else { (1 << active) - 1 });

@@ -390,7 +390,8 @@ impl Job {
         let waves = self.setup.all_waves();
         let profile = self.observers.as_ref().and_then(Observers::profile).map(|counts| {
             let occupancy = self.setup.occupancy(&self.program.inner, self.kernel);
-            Box::new(Profile { dispatches: 1, workgroups, waves, occupancy, ..counts })
+            let wave_lanes = self.setup.wave_lanes();
+            Box::new(Profile { dispatches: 1, workgroups, waves, wave_lanes, occupancy, ..counts })
         });
         Ok(DispatchStats {
             wave_instructions: self.counts.instructions.load(Relaxed),

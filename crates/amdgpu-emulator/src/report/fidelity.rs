@@ -80,14 +80,20 @@ type Table = HashMap<(u8, &'static str), InstructionFidelity>;
 
 /// Returns the table of a target.
 fn table(target: Target) -> &'static Table {
-    static TABLES: OnceLock<[Table; 3]> = OnceLock::new();
-    &TABLES.get_or_init(|| Target::GFX9.map(parse))[target as usize]
+    static TABLES: OnceLock<[Table; Target::ALL.len()]> = OnceLock::new();
+    &TABLES.get_or_init(|| Target::ALL.map(parse))[target as usize]
 }
 
 /// Reads the lines about a target. A line that begins with `=` has the fidelity and the reason of the lines after it;
 /// these have targets, an encoding and mnemonics.
 fn parse(target: Target) -> Table {
-    let number = ["90a", "942", "950"][target as usize];
+    let number = match target {
+        Target::Gfx90a => "90a",
+        Target::Gfx942 => "942",
+        Target::Gfx950 => "950",
+        Target::Gfx11 => "11",
+        Target::Gfx115 => "115",
+    };
     let mut table = Table::new();
     let (mut fidelity, mut because) = (Fidelity::Unverified, "");
     for line in LEDGER.lines() {
