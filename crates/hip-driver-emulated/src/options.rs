@@ -88,7 +88,7 @@ impl EmulatorOptions {
         }
         self.target = device_target(self.target);
         self.machine.compute_units = properties.compute_units;
-        self.machine.sram_ecc = self.target.sramecc != FeatureSetting::Off;
+        self.machine.sram_ecc = self.target.sramecc == FeatureSetting::On;
         Ok(self)
     }
 

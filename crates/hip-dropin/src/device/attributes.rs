@@ -186,3 +186,46 @@ pub(crate) fn hipDeviceGetAttribute(
     let (_, device) = process.device(device)?;
     value.set(attribute(device, number).ok_or(Status::INVALID_VALUE)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use hip_driver::{DeviceId, Driver};
+    use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
+
+    use super::*;
+    use crate::device::properties::{new_layout, old_layout};
+
+    fn device(target: &str) -> Device {
+        let target = target.parse().unwrap();
+        let driver = EmulatedDriver::new(EmulatorOptions { target, ..EmulatorOptions::single_threaded() });
+        Device::new(0, driver.unwrap().device_properties(DeviceId(0)).unwrap())
+    }
+
+    #[test]
+    fn devices_are_described_by_their_architecture() {
+        use numbers::*;
+        let all = [
+            COMPUTE_CAPABILITY_MAJOR,
+            COMPUTE_CAPABILITY_MINOR,
+            WARP_SIZE,
+            MULTIPROCESSOR_COUNT,
+            MAX_THREADS_PER_MULTIPROCESSOR,
+            MAX_BLOCKS_PER_MULTIPROCESSOR,
+            MAX_AVAILABLE_VGPRS_PER_THREAD,
+            MAX_REGISTERS_PER_BLOCK,
+            ECC_ENABLED,
+        ];
+        for (target, architecture, expected) in [
+            ("gfx90a", 910, [9, 0, 64, 104, 2048, 32, 512, 131_072, 1]),
+            ("gfx942", 940, [9, 4, 64, 304, 2048, 32, 512, 131_072, 1]),
+            ("gfx1100", 1100, [11, 0, 32, 48, 2048, 64, 256, 196_608, 0]),
+            ("gfx1151", 1151, [11, 5, 32, 20, 2048, 64, 256, 196_608, 0]),
+        ] {
+            let device = device(target);
+            assert_eq!(all.map(|number| attribute(&device, number).unwrap()), expected, "{target}");
+            let (old, new) = (old_layout(&device), new_layout(&device));
+            assert_eq!((old.gcnArch, old.warpSize, new.warpSize), (architecture, expected[2], expected[2]));
+            assert_eq!((new.major, new.minor), (expected[0], expected[1]), "{target}");
+        }
+    }
+}

@@ -329,7 +329,7 @@ impl Process {
 }
 
 impl Device {
-    fn new(ordinal: u32, properties: DeviceProperties) -> Device {
+    pub(crate) fn new(ordinal: u32, properties: DeviceProperties) -> Device {
         Device {
             ordinal,
             properties,
