@@ -219,7 +219,7 @@ typedef enum hiplaunch_backend {
    */
   HIPLAUNCH_BACKEND_HIP = 1,
   /**
-   * The embedded emulator of gfx90a, gfx942 and gfx950.
+   * The embedded emulator of gfx90a, gfx942, gfx950 and gfx11.
    */
   HIPLAUNCH_BACKEND_EMULATOR = 2,
 } hiplaunch_backend;

@@ -102,7 +102,6 @@ fn other_processors_are_refused_by_name() {
     for (target, object) in [
         ("gfx908", include_bytes!("data/assembly/empty.gfx908.co").as_slice()),
         ("gfx1030", include_bytes!("data/assembly/empty.gfx1030.co")),
-        ("gfx1100", include_bytes!("data/assembly/empty.gfx1100.co")),
     ] {
         let error = refusal(object);
         assert!(matches!(&error, Error::UnsupportedTarget(of) if of.to_string().contains(target)), "{error}");

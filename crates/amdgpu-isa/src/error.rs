@@ -8,9 +8,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The code object is for a processor that this crate doesn't support.
-    #[error("the code object is for {target}, which is none of gfx90a, gfx942, gfx950 and gfx9-4-generic")]
+    #[error("the code object is for {target}, and not for {known} or their generic processors")]
     UnsupportedTarget {
         /// The code object's target, as its file names it.
         target: String,
+        /// The processors that it could be for, as [`Target::listed_processors`](crate::Target::listed_processors) has them.
+        known: String,
     },
 }

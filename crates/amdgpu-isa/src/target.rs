@@ -1,6 +1,6 @@
 //! The processors that the crate supports.
 
-use code_object::{CodeObject, Processor};
+use code_object::CodeObject;
 
 use crate::error::{Error, Result};
 
@@ -18,6 +18,27 @@ pub enum Target {
     /// gfx1150 to gfx1153 (RDNA 3.5).
     Gfx115,
 }
+
+/// The processors whose code is executed, with their targets. Every list of processors in messages, options and devices
+/// is made from this one. The generic ones have the instructions and the ABI that the processors of their family share
+/// (LLVM AMDGPU usage, "AMDGPU Generic Processors"); no device is one.
+const PROCESSORS: [(&str, Target); 13] = [
+    ("gfx90a", Target::Gfx90a),
+    ("gfx942", Target::Gfx942),
+    ("gfx950", Target::Gfx950),
+    ("gfx1100", Target::Gfx11),
+    ("gfx1101", Target::Gfx11),
+    ("gfx1102", Target::Gfx11),
+    ("gfx1103", Target::Gfx11),
+    ("gfx1150", Target::Gfx115),
+    ("gfx1151", Target::Gfx115),
+    ("gfx1152", Target::Gfx115),
+    ("gfx1153", Target::Gfx115),
+    ("gfx9-4-generic", Target::Gfx942),
+    ("gfx11-generic", Target::Gfx11),
+];
+/// How many of [`PROCESSORS`], from the first on, are not generic.
+const DEVICES: usize = 11;
 
 impl Target {
     /// All targets, by their family and age.
@@ -40,23 +61,86 @@ impl Target {
         matches!(self, Target::Gfx942 | Target::Gfx950)
     }
 
-    /// Returns the processor that a code object is compiled for. For `gfx9-4-generic` this is gfx942.
+    /// Returns the target of a processor, such as `gfx942`, `gfx1102` or `gfx11-generic`; `None` if it can't be emulated.
+    ///
+    /// ```
+    /// use amdgpu_isa::Target;
+    ///
+    /// assert_eq!(Target::of_processor("gfx1101"), Some(Target::Gfx11));
+    /// assert_eq!(Target::of_processor("gfx1030"), None);
+    /// ```
+    pub fn of_processor(name: &str) -> Option<Target> {
+        PROCESSORS.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+    }
+
+    /// Returns the processors that can be emulated as devices, by their family and age. Generic ones are not among them.
+    pub fn processors() -> impl ExactSizeIterator<Item = &'static str> {
+        PROCESSORS.iter().take(DEVICES).map(|(name, _)| *name)
+    }
+
+    /// Returns the processors that can be emulated as devices, as a sentence has them: "gfx90a, gfx942, ... and gfx1153".
+    pub fn listed_processors() -> String {
+        let names: Vec<&str> = Target::processors().collect();
+        match names.split_last() {
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        }
+    }
+
+    /// Returns the first processor that has the target's instructions, such as `gfx1100` for [`Gfx11`](Target::Gfx11).
+    pub const fn processor(self) -> &'static str {
+        match self {
+            Target::Gfx90a => "gfx90a",
+            Target::Gfx942 => "gfx942",
+            Target::Gfx950 => "gfx950",
+            Target::Gfx11 => "gfx1100",
+            Target::Gfx115 => "gfx1150",
+        }
+    }
+
+    /// Returns the target of the processor that a code object is compiled for. For `gfx9-4-generic` this is gfx942.
     ///
     /// # Errors
     /// [`Error::UnsupportedTarget`] if the code object is for any other processor.
     pub fn of(object: &CodeObject) -> Result<Target> {
-        match object.target().processor {
-            Processor::Gfx90a => Ok(Target::Gfx90a),
-            Processor::Gfx942 => Ok(Target::Gfx942),
-            Processor::Gfx950 => Ok(Target::Gfx950),
-            // The generic processor has the instructions and the ABI that gfx942 shares with related processors (LLVM
-            // AMDGPU usage, "AMDGPU Generic Processors").
-            ref named => match named.name() {
-                "gfx9-4-generic" => Ok(Target::Gfx942),
-                "gfx1100" | "gfx1101" | "gfx1102" | "gfx1103" | "gfx11-generic" => Ok(Target::Gfx11),
-                "gfx1150" | "gfx1151" | "gfx1152" | "gfx1153" => Ok(Target::Gfx115),
-                _ => Err(Error::UnsupportedTarget { target: object.target().to_string() }),
-            },
+        let target = object.target();
+        Target::of_processor(target.processor.name()).ok_or_else(|| Error::UnsupportedTarget {
+            target: target.to_string(),
+            known: Target::listed_processors(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_target_is_that_of_its_first_processor() {
+        for target in Target::ALL {
+            let name = target.processor();
+            assert_eq!(Target::of_processor(name), Some(target));
+            assert_eq!(PROCESSORS.iter().find(|(_, of)| *of == target).map(|(name, _)| *name), Some(name));
+        }
+    }
+
+    #[test]
+    fn devices_are_the_processors_that_are_not_generic() {
+        let devices: Vec<&str> = Target::processors().collect();
+        let all = PROCESSORS.iter().map(|(name, _)| *name);
+        assert_eq!(devices, all.filter(|name| !name.ends_with("-generic")).collect::<Vec<_>>());
+        assert_eq!(
+            Target::listed_processors(),
+            "gfx90a, gfx942, gfx950, gfx1100, gfx1101, gfx1102, gfx1103, gfx1150, gfx1151, gfx1152 and gfx1153"
+        );
+    }
+
+    #[test]
+    fn other_processors_have_no_target() {
+        assert_eq!(Target::of_processor("gfx11-generic"), Some(Target::Gfx11));
+        assert_eq!(Target::of_processor("gfx9-4-generic"), Some(Target::Gfx942));
+        for name in ["gfx908", "gfx940", "gfx1030", "gfx1200", "gfx9-generic", "gfx12-generic", "gfx11", ""] {
+            assert_eq!(Target::of_processor(name), None, "{name}");
         }
     }
 }

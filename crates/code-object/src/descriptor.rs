@@ -1,7 +1,7 @@
 //! The 64-byte kernel descriptor: the state that the hardware sets up before a kernel's first instruction.
 
-/// Which work-item ids a wavefront gets in its first VGPRs (`ENABLE_VGPR_WORKITEM_ID`). On gfx90a and gfx942 they
-/// are packed into v0 as `x | y << 10 | z << 20`.
+/// Which work-item ids a wavefront gets in its first VGPRs (`ENABLE_VGPR_WORKITEM_ID`). On gfx90a, gfx942, gfx950 and gfx11
+/// they are packed into v0 as `x | y << 10 | z << 20` (LLVM AMDGPU usage, "Processors": "Packed work-item IDs").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WorkitemIds {
     /// x alone.
@@ -35,7 +35,7 @@ impl FloatMode {
 }
 
 /// A kernel descriptor (LLVM AMDGPU usage, "Kernel Descriptor for GFX6-GFX12"). The raw words are fields, their
-/// bits methods. Where the meaning depends on the processor, it is gfx90a's and gfx942's.
+/// bits methods. A method whose bits mean something on some processors alone says on which; on others its result means nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelDescriptor {
     /// ELF virtual address of the descriptor; loaded, this is the kernel object of an AQL packet. 64-byte aligned.
@@ -84,19 +84,27 @@ macro_rules! bit_fields {
 
 bit_fields! {
     // COMPUTE_PGM_RSRC1
-    /// `GRANULATED_WORKITEM_VGPR_COUNT`, as encoded.
+    /// `GRANULATED_WORKITEM_VGPR_COUNT`, as encoded; see [`vgprs`](Self::vgprs).
     granulated_vgpr_count: u32 = compute_pgm_rsrc1, 0, 6;
-    /// `GRANULATED_WAVEFRONT_SGPR_COUNT`, as encoded.
+    /// `GRANULATED_WAVEFRONT_SGPR_COUNT`, as encoded; see [`sgprs`](Self::sgprs).
     granulated_sgpr_count: u32 = compute_pgm_rsrc1, 6, 4;
-    /// Whether NaNs are clamped to zero by the clamp modifier (`ENABLE_DX10_CLAMP`).
+    /// Whether NaNs are clamped to zero by the clamp modifier (`ENABLE_DX10_CLAMP`; to gfx11).
     dx10_clamp: bool = compute_pgm_rsrc1, 21, 1;
-    /// Whether signalling NaNs are quieted (`ENABLE_IEEE_MODE`).
+    /// Whether signalling NaNs are quieted (`ENABLE_IEEE_MODE`; to gfx11).
     ieee: bool = compute_pgm_rsrc1, 23, 1;
     /// Whether f16 overflow is clamped to the largest number (`FP16_OVFL`).
     fp16_overflow: bool = compute_pgm_rsrc1, 26, 1;
+    /// Whether a workgroup is on a workgroup processor, which is two compute units, not on one of them (`WGP_MODE`; gfx10 on).
+    wgp_mode: bool = compute_pgm_rsrc1, 29, 1;
+    /// Whether the counters of waits report that accesses of each kind are done in the order of their instructions
+    /// (`MEM_ORDERED`; gfx10 on).
+    mem_ordered: bool = compute_pgm_rsrc1, 30, 1;
+    /// Whether the oldest wave goes first, so that every wave goes on (`FWD_PROGRESS`; gfx10 on).
+    fwd_progress: bool = compute_pgm_rsrc1, 31, 1;
 
     // COMPUTE_PGM_RSRC2
-    /// Whether scratch is set up; before architected flat scratch (gfx942) the wave gets a scratch offset SGPR.
+    /// Whether scratch is set up; without architected flat scratch, which gfx942, gfx950 and gfx11 have, the wave gets an
+    /// SGPR with its offset.
     enable_private_segment: bool = compute_pgm_rsrc2, 0, 1;
     /// User SGPRs that are set up, preloaded kernargs included.
     user_sgpr_count: u32 = compute_pgm_rsrc2, 1, 5;
@@ -113,11 +121,22 @@ bit_fields! {
     exceptions: u8 = compute_pgm_rsrc2, 24, 7;
 
     // COMPUTE_PGM_RSRC3
-    /// Whether the waves of a workgroup may be on different compute units (`TG_SPLIT`); such a kernel has no LDS.
+    /// Whether the waves of a workgroup may be on different compute units (`TG_SPLIT`; gfx90a, gfx942, gfx950); such a
+    /// kernel has no LDS.
     tg_split: bool = compute_pgm_rsrc3, 16, 1;
+    /// Blocks of eight VGPRs that the halves of a wave of 64 share (`SHARED_VGPR_COUNT`; gfx10 and gfx11).
+    shared_vgpr_count: u32 = compute_pgm_rsrc3, 0, 4;
+    /// Instructions to prefetch from the entry on, in units of 128 bytes (`INST_PREF_SIZE`; gfx11).
+    inst_pref_size: u32 = compute_pgm_rsrc3, 4, 6;
+    /// Whether a wave traps before its first instruction (`TRAP_ON_START`; gfx11). 0 in files.
+    trap_on_start: bool = compute_pgm_rsrc3, 10, 1;
+    /// Whether a wave traps after its last instruction (`TRAP_ON_END`; gfx11). 0 in files.
+    trap_on_end: bool = compute_pgm_rsrc3, 11, 1;
+    /// Whether the kernel has image instructions (`IMAGE_OP`; gfx11).
+    image_op: bool = compute_pgm_rsrc3, 31, 1;
 
     // KERNARG_PRELOAD
-    /// Dwords of the kernarg segment that are loaded into user SGPRs, after all others. If there are any, the
+    /// Dwords of the kernarg segment that are loaded into user SGPRs, after all others (gfx90a, gfx942, gfx950; 0 on gfx11). If there are any, the
     /// kernel's code starts with 256 bytes that load them with instructions, for firmware that can't; hardware
     /// that preloads starts after these, at [`entry`](Self::entry)` + 256`.
     preload_length: u32 = kernarg_preload, 0, 7;
@@ -125,7 +144,7 @@ bit_fields! {
     preload_offset: u32 = kernarg_preload, 7, 9;
 
     // KERNEL_CODE_PROPERTIES
-    /// 4 user SGPRs with the scratch buffer's descriptor.
+    /// 4 user SGPRs with the scratch buffer's descriptor (not with architected flat scratch).
     private_segment_buffer: bool = kernel_code_properties, 0, 1;
     /// 2 user SGPRs with the address of the AQL packet.
     dispatch_ptr: bool = kernel_code_properties, 1, 1;
@@ -135,7 +154,7 @@ bit_fields! {
     kernarg_segment_ptr: bool = kernel_code_properties, 3, 1;
     /// 2 user SGPRs with the dispatch's id.
     dispatch_id: bool = kernel_code_properties, 4, 1;
-    /// 2 user SGPRs that initialize flat scratch.
+    /// 2 user SGPRs that initialize flat scratch (not with architected flat scratch).
     flat_scratch_init: bool = kernel_code_properties, 5, 1;
     /// 1 user SGPR with the scratch size of a work-item, in bytes.
     private_segment_size_sgpr: bool = kernel_code_properties, 6, 1;
@@ -182,15 +201,19 @@ impl KernelDescriptor {
         })
     }
 
-    /// Vector registers allocated to a work-item, accumulation registers included, on a processor whose unified
-    /// file is allocated in units of 8 (gfx90a, gfx942).
-    pub fn vgprs(&self) -> u32 {
-        (self.granulated_vgpr_count() + 1) * 8
+    /// Vector registers that a work-item has. `is_unified` says whether the processor has one file for arch VGPRs and
+    /// accumulation registers ([`occupancy::is_unified`](crate::occupancy::is_unified)); then both are counted.
+    ///
+    /// The unit is 8 with a unified file and in waves of 32, and otherwise 4. The hardware may allocate more: gfx1100 does
+    /// in units of 24 or 12 ([`VectorFile`](crate::occupancy::VectorFile)).
+    pub fn vgprs(&self, is_unified: bool) -> u32 {
+        (self.granulated_vgpr_count() + 1) * if is_unified || self.wave32() { 8 } else { 4 }
     }
 
-    /// Scalar registers allocated to a wavefront on gfx9: units of 16, encoded as twice their number less 2.
-    pub fn sgprs(&self) -> u32 {
-        (self.granulated_sgpr_count() / 2 + 1) * 16
+    /// Scalar registers allocated to a wavefront. On gfx9, to which `is_gfx9` refers, these are units of 16, encoded as
+    /// twice their number less 2. From gfx10 on the field is 0, and every wave has 128.
+    pub fn sgprs(&self, is_gfx9: bool) -> u32 {
+        if is_gfx9 { (self.granulated_sgpr_count() / 2 + 1) * 16 } else { 128 }
     }
 
     /// The float mode at the start.
@@ -220,8 +243,37 @@ impl KernelDescriptor {
         self.group_segment_size
     }
 
-    /// First accumulation register in the unified vector register file: a multiple of 4, up to 256.
+    /// First accumulation register in the unified vector register file: a multiple of 4, up to 256 (`ACCUM_OFFSET`; gfx90a,
+    /// gfx942, gfx950). Processors without a unified file have other fields in these bits.
     pub fn accum_offset(&self) -> u32 {
         (bits(self.compute_pgm_rsrc3, 0, 6) + 1) * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// LLVM AMDGPU usage, "compute_pgm_rsrc1": `GRANULATED_WORKITEM_VGPR_COUNT`, `GRANULATED_WAVEFRONT_SGPR_COUNT`.
+    #[test]
+    fn registers_are_counted_as_the_processor_does() {
+        let mut kd = KernelDescriptor { compute_pgm_rsrc1: 2 << 6 | 5, ..KernelDescriptor::UNREAD };
+        assert_eq!((kd.vgprs(true), kd.vgprs(false)), (48, 24));
+        assert_eq!((kd.sgprs(true), kd.sgprs(false)), (32, 128));
+        kd.kernel_code_properties = 1 << 10;
+        assert_eq!((kd.wave32(), kd.vgprs(false)), (true, 48));
+    }
+
+    /// LLVM AMDGPU usage, "compute_pgm_rsrc1" and "compute_pgm_rsrc3 for GFX10-GFX11".
+    #[test]
+    fn fields_of_gfx11_are_read() {
+        let kd = KernelDescriptor {
+            compute_pgm_rsrc1: 0b101 << 29,
+            compute_pgm_rsrc3: 1 << 31 | 1 << 11 | 3 << 4 | 2,
+            ..KernelDescriptor::UNREAD
+        };
+        assert_eq!((kd.wgp_mode(), kd.mem_ordered(), kd.fwd_progress()), (true, false, true));
+        assert_eq!((kd.shared_vgpr_count(), kd.inst_pref_size(), kd.image_op()), (2, 3, true));
+        assert_eq!((kd.trap_on_start(), kd.trap_on_end()), (false, true));
     }
 }

@@ -99,6 +99,31 @@ fn limits(processor: &str) -> Option<(&'static str, Limits)> {
     PROCESSORS.iter().copied().find(|(name, _)| *name == processor)
 }
 
+/// The vector registers of a SIMD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VectorFile {
+    /// The registers of a work-item of one wave, if the wave has all of them: a wave of 32 has twice as many as one of 64.
+    pub registers: u32,
+    /// The unit of allocation.
+    pub granule: u32,
+}
+
+impl VectorFile {
+    /// Returns the registers of a processor for waves of 32 or 64, or `None` if it is not known here. Those of GFX9 for waves
+    /// of 32, which it doesn't have, are those for 64.
+    pub fn of(processor: &str, is_wave32: bool) -> Option<VectorFile> {
+        limits(processor).map(|(_, limits)| limits.vector_file(is_wave32))
+    }
+}
+
+impl Limits {
+    fn vector_file(&self, is_wave32: bool) -> VectorFile {
+        // A register of a wave of 64 is two of a wave of 32. GFX10 and later have waves of 32; there, SGPRs limit nothing.
+        let half = if is_wave32 && !self.sgprs { 2 } else { 1 };
+        VectorFile { registers: self.vgprs.0 * half, granule: self.vgprs.1 * half }
+    }
+}
+
 /// The LDS of a compute unit, in bytes. (A workgroup processor has twice as much, of which one workgroup may use no more
 /// than this.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -289,13 +314,8 @@ pub fn on(
     // A workgroup processor is two compute units.
     let units = if kernel.workgroup_processor_mode { 2 } else { 1 };
     let simds = limits.simds * units;
-    let is_wave32 = kernel.wavefront_size == 32;
-    // A register of a wave of 64 is two of a wave of 32.
-    let half = if is_wave32 { 2 } else { 1 };
-    let (vgprs, granule) = (limits.vgprs.0 * half, limits.vgprs.1 * half);
-    let encoded = if is_wave32 || limits.unified { 8 } else { 4 };
-    let by_vgprs =
-        vgprs / ((kernel.descriptor.granulated_vgpr_count() + 1) * encoded).next_multiple_of(granule);
+    let file = limits.vector_file(kernel.wavefront_size == 32);
+    let by_vgprs = file.registers / kernel.descriptor.vgprs(limits.unified).next_multiple_of(file.granule);
     let by_sgprs = match kernel.sgpr_count.max(1).checked_next_multiple_of(SGPR_GRANULE) {
         _ if !limits.sgprs => limits.waves,
         Some(sgprs) => SGPRS / sgprs,

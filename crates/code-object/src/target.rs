@@ -138,6 +138,17 @@ impl Processor {
         }
     }
 
+    /// Returns the major version, the minor one and the stepping of which its name consists: 9, 0 and 10 for gfx90a, 11, 5 and 1
+    /// for gfx1151. `None` for generic processors, and for names that are no such number.
+    pub fn version(&self) -> Option<(u32, u32, u32)> {
+        let digits =
+            self.name().strip_prefix("gfx").filter(|digits| digits.is_ascii() && digits.len() >= 3)?;
+        let (major, rest) = digits.split_at(digits.len() - 2);
+        let (minor, stepping) = rest.split_at(1);
+        let hex = |text| u32::from_str_radix(text, 16).ok();
+        Some((major.parse().ok()?, hex(minor)?, hex(stepping)?))
+    }
+
     /// The processor of that name. An unknown name gives one with the number 0.
     fn from_name(name: &str) -> Processor {
         match name {
@@ -219,10 +230,10 @@ impl FeatureSetting {
         matches!(self, FeatureSetting::Off | FeatureSetting::On)
     }
 
-    /// Returns this setting if it is specified, else `default`.
+    /// Returns `default` if the setting is not specified, else this one. What the processor doesn't have stays unsupported.
     #[must_use]
     pub fn or(self, default: FeatureSetting) -> FeatureSetting {
-        if self.is_specified() { self } else { default }
+        if self == FeatureSetting::Any { default } else { self }
     }
 
     /// The two bits of `e_flags` that hold it.
@@ -394,6 +405,23 @@ mod tests {
 
     fn target(text: &str) -> TargetId {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_name_consists_of_the_version() {
+        for (name, version) in [
+            ("gfx90a", Some((9, 0, 10))),
+            ("gfx942", Some((9, 4, 2))),
+            ("gfx950", Some((9, 5, 0))),
+            ("gfx1103", Some((11, 0, 3))),
+            ("gfx1151", Some((11, 5, 1))),
+            ("gfx9-4-generic", None),
+            ("gfx11-generic", None),
+            ("gfx11", None),
+            ("gfx-mach-0x77", None),
+        ] {
+            assert_eq!(Processor::from_name(name).version(), version, "{name}");
+        }
     }
 
     #[test]

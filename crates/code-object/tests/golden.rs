@@ -200,7 +200,7 @@ fn directive_value(kernel: &KernelSignature, directive: &str) -> Option<u32> {
         "kernarg_size" => kd.kernarg_size,
         "accum_offset" => kd.accum_offset(),
         "tg_split" => kd.tg_split().into(),
-        "next_free_vgpr" => kd.vgprs(),
+        "next_free_vgpr" => kd.vgprs(true),
         // In units of 8, though gfx9 allocates 16 at a time.
         "next_free_sgpr" => (kd.granulated_sgpr_count() + 1) * 8,
         "float_round_mode_32" => kd.float_mode().round_32.into(),

@@ -1,6 +1,6 @@
 //! Occupancy against what LLVM says, over generations of processors, wave sizes and modes.
 
-use code_object::occupancy::{self, LdsCapacity, OccupancyError, OccupancyLimit};
+use code_object::occupancy::{self, LdsCapacity, OccupancyError, OccupancyLimit, VectorFile};
 use code_object::{CodeObject, KernelSignature};
 
 /// What tests/data/occupancy.sh wrote.
@@ -15,6 +15,8 @@ fn kernel() -> KernelSignature {
 fn needing(wave: u32, is_wgp: bool, is_unified: bool, vgprs: u32, lds: u32) -> KernelSignature {
     let mut kernel = kernel();
     kernel.wavefront_size = wave;
+    kernel.descriptor.kernel_code_properties &= !(1 << 10);
+    kernel.descriptor.kernel_code_properties |= u16::from(wave == 32) << 10;
     kernel.workgroup_processor_mode = is_wgp;
     kernel.max_flat_workgroup_size = 1024;
     kernel.group_segment_fixed_size = lds;
@@ -97,4 +99,28 @@ fn hostile_register_counts_do_not_overflow() {
     let mut kernel = needing(64, false, false, 256, 0);
     (kernel.sgpr_count, kernel.vgpr_count) = (u32::MAX, u32::MAX);
     assert_eq!(occupancy::on("gfx900", &kernel, 64, 0).unwrap().blocks_per_cu, 0);
+}
+
+/// As comgr of ROCm 7 has them in the metadata of each processor: `TotalNumVGPRs` and `VGPRAllocGranule`, which are those for
+/// waves of 32 from GFX10 on.
+#[test]
+fn the_vector_registers_of_a_simd_are_those_of_the_processor() {
+    for (processor, of_32, of_64) in [
+        ("gfx90a", None, (512, 8)),
+        ("gfx942", None, (512, 8)),
+        ("gfx1100", Some((1536, 24)), (768, 12)),
+        ("gfx1101", Some((1536, 24)), (768, 12)),
+        ("gfx1102", Some((1024, 16)), (512, 8)),
+        ("gfx1103", Some((1024, 16)), (512, 8)),
+        ("gfx1150", Some((1024, 16)), (512, 8)),
+        ("gfx1151", Some((1536, 24)), (768, 12)),
+        ("gfx1152", Some((1024, 16)), (512, 8)),
+        ("gfx1153", Some((1024, 16)), (512, 8)),
+    ] {
+        for (is_wave32, expected) in [(true, of_32.unwrap_or(of_64)), (false, of_64)] {
+            let file = VectorFile::of(processor, is_wave32).unwrap();
+            assert_eq!((file.registers, file.granule), expected, "{processor} {is_wave32}");
+        }
+    }
+    assert_eq!(VectorFile::of("gfx803", false), None);
 }

@@ -1,4 +1,4 @@
-//! A driver that needs no GPU: streams, events and memory like HIP's, over the emulator of gfx90a, gfx942 and gfx950.
+//! A driver that needs no GPU: streams, events and memory like HIP's, over the emulator of gfx90a, gfx942, gfx950 and gfx11.
 //!
 //! # What is as on a GPU
 //!
@@ -31,6 +31,7 @@ mod calls;
 mod capture;
 mod command;
 mod device;
+mod devices;
 mod event;
 mod graph;
 mod handles;
@@ -59,6 +60,7 @@ pub use amdgpu_emulator::{
     InstructionFidelity, InstructionTrace, LaneAddress, MachineConfig, MemorySpace, Notice, NoticeKind,
     Printer, PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, fidelities, fidelity,
 };
+pub use amdgpu_isa::Target;
 
 use self::capture::Captures;
 use self::command::Command;
@@ -127,7 +129,7 @@ impl EmulatedDriver {
                 })?;
             let watch = Arc::clone(&watch);
             let listener = options.listener.clone();
-            let (id, properties) = (DeviceId(index), options.properties());
+            let (id, properties) = (DeviceId(index), options.properties(call)?);
             Ok(Arc::new(Device::new(id, properties, space, machine, watch, listener)))
         });
         let devices = devices.collect::<DriverResult<_>>()?;

@@ -4,19 +4,13 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use amdgpu_emulator::{Dispatch, LoadedProgram};
+use amdgpu_isa::Target;
+use code_object::occupancy::{VectorFile, is_unified};
 use code_object::{CodeObject, KernelKind, KernelSignature};
 
 use super::device::{Device, lock, memory_error};
 use super::handles::Table;
 use hip_driver::{DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode};
-
-// Limits of a compute unit of gfx90a, gfx942 and gfx950: clr, `rocdevice.cpp` (`populateOCLDeviceConstants`) and
-// `hip_platform.cpp` (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`), whose calculation `occupancy` follows.
-const SIMDS: u32 = 4;
-const MAX_WAVES_PER_SIMD: u32 = 8;
-const VGPRS_PER_SIMD: u32 = 512;
-const SGPRS_PER_SIMD: u32 = 800;
-const SGPR_GRANULE: u32 = 16;
 
 /// A code object that is loaded on a device.
 pub(super) struct Module {
@@ -132,7 +126,7 @@ impl Function {
     /// Returns the most instructions that all waves of a launch execute together; `None` if that is not known.
     pub(super) fn most_instructions(&self, grid: [u32; 3], block: [u32; 3]) -> Option<u64> {
         let longest = self.longest_wave.get_or_init(|| self.module.program.longest_wave(self.index));
-        let waves = block.iter().product::<u32>().div_ceil(self.module.device.properties.wavefront_size);
+        let waves = block.iter().product::<u32>().div_ceil(self.signature().wavefront_size);
         Some(grid.iter().fold((*longest)?.saturating_mul(waves.into()), |n, &g| n.saturating_mul(g.into())))
     }
 
@@ -175,19 +169,34 @@ impl Function {
         Err(DriverError::with_detail(call, ErrorCode::INVALID_CONFIGURATION, detail))
     }
 
-    /// Returns how many workgroups of `block_threads` work-items fit on a compute unit at once.
+    /// Returns how many workgroups of `block_threads` work-items fit on a compute unit at once; on a workgroup processor of gfx11,
+    /// if the kernel is compiled for one.
     pub(super) fn occupancy(&self, block_threads: u32, dynamic_lds: u32) -> u32 {
         let (kernel, limits) = (self.signature(), &self.module.device.properties);
         if block_threads > limits.max_threads_per_block {
             return 0;
         }
-        let by_vgprs = VGPRS_PER_SIMD / kernel.descriptor.vgprs();
-        let by_sgprs = SGPRS_PER_SIMD / kernel.sgpr_count.max(1).next_multiple_of(SGPR_GRANULE);
-        let waves = SIMDS * MAX_WAVES_PER_SIMD.min(by_vgprs).min(by_sgprs);
-        let by_waves = waves / block_threads.max(1).div_ceil(limits.wavefront_size);
+        let waves = waves_of_unit(kernel, limits.target.processor.name());
+        let by_waves = waves / block_threads.max(1).div_ceil(kernel.wavefront_size);
         let lds = kernel.group_segment_fixed_size.saturating_add(dynamic_lds);
         limits.max_lds_per_block.checked_div(lds).map_or(by_waves, |by_lds| by_waves.min(by_lds))
     }
+}
+
+/// Returns how many waves of a kernel a compute unit holds, or a workgroup processor of gfx11, as clr computes it:
+/// `hip_platform.cpp` (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`), with the figures of `rocdevice.cpp`
+/// (`populateOCLDeviceConstants`). Before gfx10, SIMDs have 800 SGPRs for their waves, and eight waves, as 32 are the most of
+/// a compute unit.
+fn waves_of_unit(kernel: &KernelSignature, processor: &str) -> u32 {
+    let Some(file) = VectorFile::of(processor, kernel.wavefront_size == 32) else { return 0 };
+    let vgprs = kernel.descriptor.vgprs(is_unified(processor)).next_multiple_of(file.granule);
+    let by_vgprs = file.registers / vgprs;
+    if Target::of_processor(processor).is_some_and(Target::is_gfx11) {
+        let simds = if kernel.workgroup_processor_mode { 4 } else { 2 };
+        return simds * by_vgprs.min(16);
+    }
+    let by_sgprs = 800 / kernel.sgpr_count.clamp(1, 800).next_multiple_of(16);
+    4 * by_vgprs.min(by_sgprs).min(8)
 }
 
 fn configuration_fault(
@@ -229,4 +238,35 @@ fn configuration_fault(
         ));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel with as many VGPRs as `field` encodes.
+    fn kernel(wave: u32, is_wgp: bool, field: u32) -> KernelSignature {
+        let object = include_bytes!("../../amdgpu-emulator/tests/data/assembly/initial.gfx1100.co");
+        let mut kernel = CodeObject::parse(object).unwrap().kernels()[0].clone();
+        kernel.wavefront_size = wave;
+        kernel.workgroup_processor_mode = is_wgp;
+        kernel.descriptor.kernel_code_properties = u16::from(wave == 32) << 10;
+        kernel.descriptor.compute_pgm_rsrc1 = field;
+        kernel
+    }
+
+    #[test]
+    fn a_unit_holds_as_many_waves_as_clr_says() {
+        // 16 waves on each of four SIMDs, or on each of two.
+        assert_eq!(waves_of_unit(&kernel(32, true, 0), "gfx1100"), 64);
+        assert_eq!(waves_of_unit(&kernel(32, false, 0), "gfx1100"), 32);
+        // 256 VGPRs, of which 264 are allocated: 5 waves of 1536. Of 1024, 4 waves.
+        assert_eq!(waves_of_unit(&kernel(32, true, 31), "gfx1100"), 4 * 5);
+        assert_eq!(waves_of_unit(&kernel(32, true, 31), "gfx1102"), 4 * 4);
+        // In waves of 64: 128 VGPRs, of which 132 are allocated, of 768.
+        assert_eq!(waves_of_unit(&kernel(64, true, 31), "gfx1151"), 4 * 5);
+        // gfx9: 256 VGPRs of 512, and eight waves at most.
+        assert_eq!(waves_of_unit(&kernel(64, false, 31), "gfx90a"), 4 * 2);
+        assert_eq!(waves_of_unit(&kernel(64, false, 0), "gfx942"), 4 * 8);
+    }
 }

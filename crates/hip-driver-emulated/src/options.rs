@@ -1,8 +1,10 @@
 //! Options of the emulated driver: its devices and their machines. And the properties of its devices.
 
 use amdgpu_emulator::MachineConfig;
+use amdgpu_isa::Target;
 use code_object::{FeatureSetting, Processor, TargetId};
 
+use super::devices;
 use super::listener::Listener;
 use hip_driver::{DeviceProperties, DriverError, DriverResult, ErrorCode};
 
@@ -14,7 +16,8 @@ const MAX_DEVICES: u32 = 64;
 pub struct EmulatorOptions {
     /// The number of devices, 1 to 64. Default: 1.
     pub devices: u32,
-    /// The target of the devices: gfx90a, gfx942 or gfx950. Settings that it leaves open become sramecc on and xnack off.
+    /// The target of the devices, whose processor is one of [`Target::processors`]. Settings that it leaves open become sramecc on
+    /// and xnack off; gfx11 has none.
     /// Default: `gfx90a:sramecc+:xnack-`.
     pub target: TargetId,
     /// The machine of each device: memory, threads, limits, observers. The driver sets its
@@ -31,7 +34,7 @@ pub struct EmulatorOptions {
 }
 
 /// Returns the target of a device, given the requested one: sramecc is on and xnack is off where that leaves them
-/// open.
+/// open. What the processor doesn't have stays unsupported.
 pub fn device_target(mut requested: TargetId) -> TargetId {
     requested.sramecc = requested.sramecc.or(FeatureSetting::On);
     requested.xnack = requested.xnack.or(FeatureSetting::Off);
@@ -76,12 +79,7 @@ impl EmulatorOptions {
         if !(1..=MAX_DEVICES).contains(&self.devices) {
             return refuse(format!("{} emulated devices: 1 to {MAX_DEVICES} are possible", self.devices));
         }
-        if !matches!(self.target.processor, Processor::Gfx90a | Processor::Gfx942 | Processor::Gfx950) {
-            return refuse(format!(
-                "no emulator for {}: gfx90a, gfx942 and gfx950 are possible",
-                self.target.short()
-            ));
-        }
+        let properties = self.properties(call)?;
         if self.machine.threads == 0 {
             return refuse("0 threads: a device needs at least 1".to_owned());
         }
@@ -89,44 +87,18 @@ impl EmulatorOptions {
             return refuse("`hazards` needs `sanitize`, which looks for them".to_owned());
         }
         self.target = device_target(self.target);
-        self.machine.compute_units = self.properties().compute_units;
-        self.machine.sram_ecc = self.target.sramecc != FeatureSetting::Off;
+        self.machine.compute_units = properties.compute_units;
+        self.machine.sram_ecc = self.target.sramecc == FeatureSetting::On;
         Ok(self)
     }
 
-    /// Returns the properties of each device: those of one die of an MI250, of an MI300X or of an MI350X, except for the memory.
-    pub(super) fn properties(&self) -> DeviceProperties {
-        // From the white papers of CDNA 2, 3 and 4: compute units, peak engine clock, L2 cache of a die. From the data
-        // sheets of MI210 (one die of an MI250), MI300X and MI350X: 3.2 Gbps over 4096 bits, 5.2 and 8 Gbps over 8192
-        // bits, two transfers in a cycle.
-        let (name, compute_units, clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes) = match self
-            .target
-            .processor
-        {
-            Processor::Gfx942 => ("AMD Instinct MI300X (emulated)", 304, 2_100_000, 2_600_000, 8192, 4 << 20),
-            Processor::Gfx950 => ("AMD Instinct MI350X (emulated)", 256, 2_200_000, 4_000_000, 8192, 4 << 20),
-            _ => ("AMD Instinct MI250 (emulated)", 104, 1_700_000, 1_600_000, 4096, 8 << 20),
-        };
-        DeviceProperties {
-            name: name.to_owned(),
-            target: self.target.clone(),
-            pci_bus_id: "emulated".to_owned(),
-            total_memory: self.machine.memory_bytes,
-            compute_units,
-            wavefront_size: 64,
-            max_threads_per_block: 1024,
-            max_block: [1024; 3],
-            // As HIP 5 has it. The hardware takes 2^32 - 1 work-items in each axis.
-            max_grid: [0x7fff_ffff; 3],
-            max_lds_per_block: if self.target.processor == Processor::Gfx950 { 160 << 10 } else { 64 << 10 },
-            clock_khz,
-            memory_clock_khz: Some(memory_clock_khz),
-            memory_bus_bits: Some(memory_bus_bits),
-            l2_bytes: Some(l2_bytes),
-            // A compute unit has four SIMDs with 512 VGPRs for 64 work-items each ("AMD Instinct MI300 Instruction Set
-            // Architecture", and that of MI200).
-            registers_per_block: Some(4 * 512 * 64),
-        }
+    /// Returns the properties of each device.
+    pub(super) fn properties(&self, call: &'static str) -> DriverResult<DeviceProperties> {
+        devices::properties(&self.target, self.machine.memory_bytes).ok_or_else(|| {
+            let (target, possible) = (self.target.short(), Target::listed_processors());
+            let detail = format!("no emulator for {target}: {possible} are possible");
+            DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
+        })
     }
 }
 
@@ -141,10 +113,21 @@ mod tests {
         let target = "gfx942:xnack+".parse().unwrap();
         let options = EmulatorOptions { target, ..EmulatorOptions::default() }.checked("new").unwrap();
         assert_eq!(options.target.short(), "gfx942:sramecc+:xnack+");
-        assert_eq!(options.properties().compute_units, 304);
+        assert_eq!(options.properties("new").unwrap().compute_units, 304);
         let options = EmulatorOptions { target: "gfx950".parse().unwrap(), ..EmulatorOptions::default() };
-        let properties = options.checked("new").unwrap().properties();
+        let properties = options.checked("new").unwrap().properties("new").unwrap();
         assert_eq!((properties.compute_units, properties.max_lds_per_block), (256, 160 << 10));
+    }
+
+    #[test]
+    fn gfx11_has_no_settings() {
+        for name in Target::processors().filter(|name| name.starts_with("gfx11")) {
+            let options = EmulatorOptions { target: name.parse().unwrap(), ..EmulatorOptions::default() };
+            let options = options.checked("new").unwrap();
+            assert_eq!(options.target.short(), name);
+            assert_eq!(options.target.xnack, FeatureSetting::Unsupported);
+        }
+        assert!("gfx1100:xnack+".parse::<TargetId>().is_err());
     }
 
     #[test]
@@ -153,8 +136,12 @@ mod tests {
             let error = EmulatorOptions { devices, ..EmulatorOptions::default() }.checked("new").unwrap_err();
             assert_eq!(error.code, ErrorCode::INVALID_VALUE);
         }
-        let target = "gfx1100".parse().unwrap();
-        let error = EmulatorOptions { target, ..EmulatorOptions::default() }.checked("new").unwrap_err();
-        assert!(error.to_string().contains("gfx1100"), "{error}");
+        for name in ["gfx1030", "gfx908", "gfx11-generic", "gfx9-4-generic"] {
+            let target = name.parse().unwrap();
+            let error = EmulatorOptions { target, ..EmulatorOptions::default() }.checked("new").unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains(&format!("no emulator for {name}: gfx90a, gfx942, ")), "{text}");
+            assert!(text.contains("gfx1152 and gfx1153 are possible"), "{text}");
+        }
     }
 }

@@ -61,7 +61,7 @@ macro_rules! settings {
 }
 
 settings! {
-    /// The target to emulate: gfx90a, gfx942 or gfx950, also with settings such as `:xnack+`.
+    /// The target to emulate, such as gfx90a, gfx942, gfx950 or gfx1100, also with settings such as `:xnack+`.
     ///
     /// Without it, `hiplaunch exec` emulates a target that the program has code for, and `hiplaunch run` that of a script's code
     /// object.

@@ -48,7 +48,7 @@ pub enum hiplaunch_backend {
     Auto = 0,
     /// AMD GPUs through libamdhip64, which is loaded at run time.
     Hip = 1,
-    /// The embedded emulator of gfx90a, gfx942 and gfx950.
+    /// The embedded emulator of gfx90a, gfx942, gfx950 and gfx11.
     Emulator = 2,
 }
 enumeration!(hiplaunch_backend: Auto, Hip, Emulator);

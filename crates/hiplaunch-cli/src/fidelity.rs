@@ -23,7 +23,7 @@ pub(crate) struct FidelityArgs {
     #[arg(value_name = "FILE", required_unless_present = "target")]
     files: Vec<PathBuf>,
 
-    /// The target: gfx90a, gfx942 or gfx950. Of a bundle, the code for this target is read.
+    /// The target, such as gfx90a, gfx942, gfx950 or gfx1100. Of a bundle, the code for this target is read.
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
 
@@ -48,9 +48,9 @@ pub(crate) fn run(args: &FidelityArgs, out: &mut Output) -> Result<CommandOutcom
             .map(|instruction| InstructionCount { instruction, count: 0 })
             .collect();
         if args.json {
-            out.json(&json!({ "target": named(target), "fidelity": to_json(&counts) }))?;
+            out.json(&json!({ "target": target.processor(), "fidelity": to_json(&counts) }))?;
         } else {
-            out.line(out.styled(Style::Strong, named(target)))?;
+            out.line(out.styled(Style::Strong, target.processor()))?;
             show(&counts, "  ", out)?;
         }
         return Ok(CommandOutcome::Passed);
@@ -64,11 +64,11 @@ pub(crate) fn run(args: &FidelityArgs, out: &mut Output) -> Result<CommandOutcom
                 if args.json {
                     documents.push(json!({
                         "file": file.to_string(),
-                        "target": named(target),
+                        "target": target.processor(),
                         "fidelity": to_json(&counts),
                     }));
                 } else {
-                    out.line(out.styled(Style::Strong, &format!("{file}: {}", named(target))))?;
+                    out.line(out.styled(Style::Strong, &format!("{file}: {}", target.processor())))?;
                     show(&counts, "  ", out)?;
                 }
             }
@@ -85,27 +85,17 @@ pub(crate) fn run(args: &FidelityArgs, out: &mut Output) -> Result<CommandOutcom
     Ok(verdict)
 }
 
-fn named(target: Target) -> &'static str {
-    match target {
-        Target::Gfx90a => "gfx90a",
-        Target::Gfx942 => "gfx942",
-        Target::Gfx950 => "gfx950",
-        Target::Gfx11 => "gfx1100",
-        Target::Gfx115 => "gfx1150",
-    }
-}
-
 fn parsed(name: &str) -> Result<Target, CommandError> {
-    let processor = name.split(':').next().unwrap_or("");
-    Target::GFX9.into_iter().find(|target| named(*target) == processor).ok_or_else(|| {
-        CommandError::Unusable(format!("no emulator for {name}: gfx90a, gfx942 and gfx950 are possible"))
+    Target::of_processor(name.split(':').next().unwrap_or("")).ok_or_else(|| {
+        let possible = Target::listed_processors();
+        CommandError::Unusable(format!("no emulator for {name}: {possible} are possible"))
     })
 }
 
 /// Returns the instructions of a code object, with the number of places where each is.
 fn read(path: &std::path::Path, target: Option<Target>) -> Result<(Target, Vec<InstructionCount>), String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let object = match target.map(|target| named(target).parse()) {
+    let object = match target.map(|target| target.processor().parse()) {
         Some(Ok(target)) => CodeObject::from_any(&bytes, &target),
         _ => CodeObject::parse(&bytes),
     };

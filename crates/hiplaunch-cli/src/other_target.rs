@@ -1,6 +1,7 @@
 //! Chooses the target to emulate for a code object that the emulated device can't run.
 
-use code_object::{FeatureSetting, Processor, TargetId};
+use amdgpu_isa::Target;
+use code_object::TargetId;
 
 /// Returns a target that the emulator can emulate and that can run one of `available`: target ids, or ids of bundle
 /// entries.
@@ -10,11 +11,11 @@ pub(crate) fn emulated_for(available: &[String]) -> Option<TargetId> {
         id.parse::<TargetId>().ok().or_else(|| id.split_once('-')?.1.parse().ok())
     });
     targets.into_iter().find_map(|target| {
-        [Processor::Gfx90a, Processor::Gfx942, Processor::Gfx950].into_iter().find_map(|processor| {
-            let mut device = TargetId::new(processor);
+        Target::processors().find_map(|processor| {
+            let mut device: TargetId = processor.parse().ok()?;
             // What the code leaves open, the emulator chooses.
-            device.xnack = target.xnack.or(FeatureSetting::Any);
-            device.sramecc = target.sramecc.or(FeatureSetting::Any);
+            device.xnack = target.xnack.or(device.xnack);
+            device.sramecc = target.sramecc.or(device.sramecc);
             target.is_compatible_with(&device).then_some(device)
         })
     })
@@ -37,7 +38,7 @@ mod tests {
         assert_eq!(emulated(&["gfx9-4-generic:xnack-"]).as_deref(), Some("gfx942:xnack-"));
         let bundle = [
             "host-x86_64-unknown-linux-gnu-",
-            "hipv4-amdgcn-amd-amdhsa--gfx1100",
+            "hipv4-amdgcn-amd-amdhsa--gfx1030",
             "hipv4-amdgcn-amd-amdhsa--gfx942",
         ];
         assert_eq!(emulated(&bundle).as_deref(), Some("gfx942"));
@@ -46,7 +47,9 @@ mod tests {
             emulated(&["hipv4-amdgpu9.0a-amd-amdhsa--gfx90a:xnack+"]).as_deref(),
             Some("gfx90a:xnack+")
         );
-        for none in [&["gfx1100"][..], &["gfx908"], &["host-x86_64-unknown-linux-gnu-"], &["amdgcn-"], &[]] {
+        assert_eq!(emulated(&["gfx1151"]).as_deref(), Some("gfx1151"));
+        assert_eq!(emulated(&["gfx11-generic"]).as_deref(), Some("gfx1100"));
+        for none in [&["gfx1030"][..], &["gfx908"], &["host-x86_64-unknown-linux-gnu-"], &["amdgcn-"], &[]] {
             assert_eq!(emulated(none), None, "{none:?}");
         }
     }

@@ -22,13 +22,14 @@ fn traffic(name: &str, traffic: &BytesAccessed) -> Option<String> {
 pub(super) fn show(profiles: &[KernelProfile], out: &mut Output) -> Result<(), CommandError> {
     for KernelProfile { kernel, profile: p, .. } in profiles {
         let head = format!(
-            "      {}: {}, {}, {}, {} instructions, {:.1} of 64 lanes active",
+            "      {}: {}, {}, {}, {} instructions, {:.1} of {} lanes active",
             shown(kernel),
             counted(p.dispatches as usize, "launch", "launches"),
             counted(p.workgroups as usize, "workgroup", "workgroups"),
             counted(p.waves as usize, "wave", "waves"),
             grouped(p.total()),
-            p.average_active_lanes()
+            p.average_active_lanes(),
+            p.wave_lanes
         );
         out.line(out.styled(Style::Strong, &head))?;
         let classes = InstructionClass::ALL.into_iter().filter(|class| p.count(*class) > 0);
@@ -75,6 +76,7 @@ pub(super) fn to_json(profiles: &[KernelProfile]) -> Value {
             "launches": p.dispatches,
             "workgroups": p.workgroups,
             "waves": p.waves,
+            "wave_lanes": p.wave_lanes,
             "instructions": classes,
             "average_active_lanes": p.average_active_lanes(),
             "global_bytes": bytes(&p.global),

@@ -84,7 +84,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "calls, memory, settings, streams",
             "capture + command + device + event + graph + module + stream + watch, options",
-            "handles, listener, pinned, queue",
+            "devices, handles, listener, pinned, queue",
             "sync",
         ],
     ),

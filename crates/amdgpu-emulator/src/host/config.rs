@@ -58,7 +58,7 @@ pub struct MachineConfig {
     /// ended, and can wait for each other. 104 by default, those of one die of an MI250.
     pub compute_units: u32,
     /// Whether SRAM-ECC is on. Where it is, a load of 16 bits writes 0 to the other half of its register. gfx942 and gfx950 have it
-    /// on always. On by default.
+    /// on always, gfx11 never. On by default.
     pub sram_ecc: bool,
     /// Receives the instructions that kernels execute; `None`, the default, traces nothing.
     pub instruction_trace: Option<InstructionTrace>,

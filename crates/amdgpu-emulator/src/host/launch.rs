@@ -25,9 +25,9 @@ use crate::state::wave::{LANES, Lanes, Mode, POOL, Wave};
 
 /// The largest number of work-items of a workgroup.
 pub const MAX_BLOCK: u32 = 1024;
-/// The largest size of a lane's private memory in bytes: the number that the hardware can address for a wave, divided
-/// by the number of lanes.
-const MAX_SCRATCH: u32 = 128 << 10;
+/// The most private memory of a wave in bytes: the number that the hardware can address, in round figures. (LLVM's
+/// `GCNSubtarget::getMaxWaveScratchSize`: 2^13 - 1 units of 1 KiB, on gfx11 2^15 - 1 of 256 bytes.)
+const MAX_WAVE_SCRATCH: u32 = 8 << 20;
 /// The size in bytes of the code at the entry that loads the preloaded kernel arguments, for firmware that can't
 /// preload. The emulator skips it.
 const PRELOAD_PROLOGUE: u64 = 256;
@@ -59,32 +59,35 @@ pub struct Dispatch<'a> {
     pub cooperative: bool,
 }
 
-fn processor(target: Target) -> &'static str {
-    match target {
-        Target::Gfx90a => "gfx90a",
-        Target::Gfx942 => "gfx942",
-        Target::Gfx950 => "gfx950",
-        Target::Gfx11 => "gfx1100",
-        Target::Gfx115 => "gfx1150",
+/// Whether SRAM-ECC is on: as the code says, or else the device. gfx942 and gfx950 always have it, gfx11 never.
+fn has_sram_ecc(code: &TargetId, target: Target, device: bool) -> bool {
+    match (target, code.sramecc) {
+        (Target::Gfx942 | Target::Gfx950, _) => true,
+        (Target::Gfx11 | Target::Gfx115, _) => false,
+        (Target::Gfx90a, FeatureSetting::On) => true,
+        (Target::Gfx90a, FeatureSetting::Off) => false,
+        (Target::Gfx90a, FeatureSetting::Any | FeatureSetting::Unsupported) => device,
     }
 }
 
-/// Whether SRAM-ECC is on: as the code says, or else the device. gfx942 and gfx950 always have it.
-fn has_sram_ecc(code: &TargetId, target: Target, device: bool) -> bool {
-    target != Target::Gfx90a
-        || match code.sramecc {
-            FeatureSetting::On => true,
-            FeatureSetting::Off => false,
-            FeatureSetting::Any | FeatureSetting::Unsupported => device,
-        }
+/// Returns the number of lanes of a kernel's waves. Only gfx11 has waves of 32.
+fn lanes_of_waves(k: &KernelSignature, target: Target) -> Result<u32> {
+    match (k.descriptor.wave32(), target.is_gfx11()) {
+        (false, _) => Ok(LANES as u32),
+        (true, true) => Ok(32),
+        (true, false) => Err(invalid(
+            k,
+            format!("it is compiled for waves of 32 lanes; those of {} have 64", target.processor()),
+        )),
+    }
 }
 
 fn invalid(k: &KernelSignature, reason: String) -> Error {
     Error::InvalidLaunch { kernel: k.name.clone(), reason }
 }
 
-/// Checks the sizes of the grid and of the workgroups. Returns the number of waves of a whole workgroup.
-fn check_dims(k: &KernelSignature, d: &Dispatch<'_>, remainder: [u32; 3]) -> Result<u32> {
+/// Checks the sizes of the grid and of the workgroups. Returns the number of waves of a whole workgroup. Each has `lanes`.
+fn check_dims(k: &KernelSignature, d: &Dispatch<'_>, remainder: [u32; 3], lanes: u32) -> Result<u32> {
     let size = d.block.iter().try_fold(1u32, |n, b| n.checked_mul(*b)).unwrap_or(u32::MAX);
     if size == 0 || size > MAX_BLOCK {
         return Err(invalid(k, format!("a block of {:?} work-items; 1 to {MAX_BLOCK} are allowed", d.block)));
@@ -101,7 +104,7 @@ fn check_dims(k: &KernelSignature, d: &Dispatch<'_>, remainder: [u32; 3]) -> Res
             format!("partial workgroups of {remainder:?} work-items, and whole ones of {:?}", d.block),
         ));
     }
-    Ok(size.div_ceil(LANES as u32))
+    Ok(size.div_ceil(lanes))
 }
 
 /// Returns the bytes of a workgroup's LDS: whole dwords, because compilers replace an atomic on the last byte or half with one on
@@ -129,20 +132,21 @@ struct PrivateMemory {
 }
 
 impl PrivateMemory {
-    fn of(k: &KernelSignature, config: &MachineConfig) -> Result<PrivateMemory> {
+    fn of(k: &KernelSignature, config: &MachineConfig, lanes: u32) -> Result<PrivateMemory> {
+        let most = MAX_WAVE_SCRATCH / lanes;
         let is_dynamic = k.uses_dynamic_stack || k.descriptor.uses_dynamic_stack();
         let dynamic_stack = if is_dynamic { config.dynamic_stack } else { 0 };
         let bytes = k
             .private_segment_fixed_size
             .checked_add(dynamic_stack)
             .and_then(|b| b.checked_next_multiple_of(16))
-            .filter(|bytes| *bytes <= MAX_SCRATCH);
+            .filter(|bytes| *bytes <= most);
         let bytes = bytes.ok_or_else(|| {
             invalid(
                 k,
                 format!(
                     "{} bytes of private memory and {dynamic_stack} of dynamic stack for each work-item; at most \
-                     {MAX_SCRATCH} are allowed",
+                     {most} are allowed",
                     k.private_segment_fixed_size
                 ),
             )
@@ -272,7 +276,11 @@ pub(crate) struct DispatchSetup {
     remainder: [u32; 3],
     /// The work-items of each kind of workgroup, by the axes along which it is partial: x is bit 0.
     items: Arc<[WorkItems]>,
+    /// Whether the address of private memory is in the SGPRs of `FLAT_SCRATCH`. gfx11, which also has architected flat scratch,
+    /// has it in registers that only `s_getreg` reads.
     flat_scratch: bool,
+    /// Whether the SGPR with the workgroup's size has the wave's number, too.
+    wave_number: bool,
     /// The size of the workgroup's LDS in bytes.
     pub(crate) lds: u32,
     /// The number of these bytes that are dynamic LDS.
@@ -307,7 +315,8 @@ impl DispatchSetup {
             )));
         };
         let (kd, target) = (&k.descriptor, program.target());
-        let waves = check_dims(k, d, remainder)?;
+        let lanes = lanes_of_waves(k, target)?;
+        let waves = check_dims(k, d, remainder, lanes)?;
         let lds = lds_bytes(k, d, target)?;
         if d.kernarg.len() > k.kernarg_size as usize {
             return Err(invalid(
@@ -315,18 +324,13 @@ impl DispatchSetup {
                 format!("{} bytes of arguments; the kernarg segment has {}", d.kernarg.len(), k.kernarg_size),
             ));
         }
-        if kd.wave32() {
-            return Err(invalid(k, "it is compiled for waves of 32 lanes; these targets have 64".into()));
-        }
-        let private = PrivateMemory::of(k, config)?;
+        let private = PrivateMemory::of(k, config, lanes)?;
         let memory = OwnMemory::new(program, k, d, waves, space, config.printer.clone())?;
         let block = memory.block;
         block.range().write_bytes(KERNARG, d.kernarg);
         write_hidden(k, d, remainder, &memory.layout, &block);
         write_packet(program, k, d, remainder, [lds, private.bytes], &block);
         let decoded = Arc::clone(program.decoded(d.kernel)?);
-        let accum = kd.accum_offset().min(256) as u16;
-        let total = kd.vgprs().min(512) as u16;
         Ok(DispatchSetup {
             entry: entry(program, &decoded.code, k)?,
             decoded,
@@ -345,13 +349,14 @@ impl DispatchSetup {
                     | u32::from(kd.fp16_overflow()) << 23,
             ),
             d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
-            vectors: VectorCount { vgprs: total.min(accum), agprs: total.saturating_sub(accum) },
+            vectors: vectors(kd, target),
             grid: d.grid,
             block_size: d.block,
             remainder,
             items: program.items(Shape {
                 block: d.block,
                 remainder,
+                lanes,
                 mask: match kd.enable_vgpr_workitem_id() {
                     WorkitemIds::X => 0x3ff,
                     WorkitemIds::XY => 0xf_ffff,
@@ -359,6 +364,7 @@ impl DispatchSetup {
                 },
             }),
             flat_scratch: target.has_gfx942_instructions(),
+            wave_number: target != Target::Gfx90a,
             lds,
             dynamic_lds: d.dynamic_lds,
             scratch: private.bytes,
@@ -378,20 +384,28 @@ impl DispatchSetup {
         all_waves(&self.items, self.grid, self.remainder)
     }
 
+    /// The number of lanes of each wave.
+    pub(crate) fn wave_lanes(&self) -> u32 {
+        if self.decoded.code.wave32 { 32 } else { LANES as u32 }
+    }
+
     /// Returns how many workgroups and waves of the kernel a compute unit holds at once; `None` if its limits are not
     /// known.
     pub(crate) fn occupancy(&self, program: &program::Inner, kernel: usize) -> Option<Occupancy> {
         let kernel = program.object().kernels().get(kernel)?;
         let block = self.block_size.iter().product();
         let dynamic = self.lds.saturating_sub(kernel.group_segment_fixed_size);
-        occupancy::of(processor(program.target()), kernel, block, dynamic).ok()?.first().copied()
+        occupancy::of(program.object().target().processor.name(), kernel, block, dynamic)
+            .ok()?
+            .first()
+            .copied()
     }
 
     /// The bytes of LDS that a workgroup can access: with [`Bounds::Pages`] whole granules, which the hardware allocates and checks
-    /// (LLVM's `AMDGPU::IsaInfo::getLdsDwGranularity`: 512 bytes, on gfx950 1,280).
+    /// ([`LdsCapacity`]: 512 bytes, on gfx950 1,280 and on gfx11 1,024).
     pub(crate) fn accessible_lds(&self, bounds: Bounds) -> u32 {
         match bounds {
-            Bounds::Pages if self.lds > 0 => LdsCapacity::of(processor(self.decoded.code.target))
+            Bounds::Pages if self.lds > 0 => LdsCapacity::of(self.decoded.code.target.processor())
                 .map_or(self.lds, |capacity| capacity.taken(self.lds.into()) as u32),
             _ => self.lds,
         }
@@ -434,8 +448,9 @@ impl DispatchSetup {
         }
         if self.workgroup_info {
             // TG_SIZE. Bit 31 is set in the first wave of the workgroup. gfx942 also gives the wave's number (CDNA3 ISA,
-            // 3.13); LLVM's AMDGPUUsage has zeros there.
-            let number = if self.flat_scratch { id << 20 } else { 0 };
+            // 3.13), and so does gfx11 (Mesa's ac_nir.c takes `load_subgroup_id` from these bits from GFX10.3 on); LLVM's
+            // AMDGPUUsage has zeros there.
+            let number = if self.wave_number { id << 20 } else { 0 };
             push(w, items.waves.len() as u32 | number | u32::from(id == 0) << 31);
         }
         if self.wave_offset {
@@ -446,8 +461,10 @@ impl DispatchSetup {
             w.set_s64(crate::state::wave::sreg::FLAT_SCRATCH, SCRATCH_BASE);
         }
 
-        let active = items.count - (id * LANES as u32).min(items.count);
-        w.set_exec(if active >= LANES as u32 { !0 } else { (1 << active) - 1 });
+        let lanes = self.wave_lanes();
+        w.all = u64::MAX >> (LANES as u32 - lanes);
+        let active = items.count - (id * lanes).min(items.count);
+        w.set_exec(if active >= lanes { w.all } else { (1 << active) - 1 });
     }
 }
 
@@ -456,17 +473,19 @@ impl DispatchSetup {
 pub(super) struct Shape {
     block: [u32; 3],
     remainder: [u32; 3],
+    /// The number of lanes of a wave.
+    lanes: u32,
     /// The bits of v0 in which the kernel gets ids.
     mask: u32,
 }
 
 /// Returns the work-items of each kind of workgroup: whole ones alone, or all combinations of axes. A kind that there is not
 /// has none.
-pub(super) fn kinds_of_workgroups(Shape { block, remainder, mask }: Shape) -> Arc<[WorkItems]> {
+pub(super) fn kinds_of_workgroups(Shape { block, remainder, lanes, mask }: Shape) -> Arc<[WorkItems]> {
     let kinds = if remainder == [0; 3] { 1 } else { 8 };
     let of_kind = |kind: usize| {
         let size = std::array::from_fn(|n| if kind >> n & 1 == 1 { remainder[n] } else { block[n] });
-        WorkItems { count: size.iter().product(), waves: item_ids(size, mask) }
+        WorkItems { count: size.iter().product(), waves: item_ids(size, lanes, mask) }
     };
     (0..kinds).map(of_kind).collect()
 }
@@ -484,18 +503,27 @@ fn all_waves(items: &[WorkItems], grid: [u32; 3], remainder: [u32; 3]) -> u64 {
 }
 
 /// Returns what v0 has at the start of each wave of a workgroup: the ids along x, y and z, in 10 bits each, of which those
-/// of `mask` are kept. Lanes without a work-item have 0.
-fn item_ids(block: [u32; 3], mask: u32) -> Box<[Lanes]> {
+/// of `mask` are kept. Each wave has `lanes`. Lanes without a work-item have 0.
+fn item_ids(block: [u32; 3], lanes: u32, mask: u32) -> Box<[Lanes]> {
     let [bx, by, bz] = block;
-    let mut waves = vec![Lanes::ZERO; (bx * by * bz).div_ceil(LANES as u32) as usize].into_boxed_slice();
-    let lanes: &mut [u32] = bytemuck::cast_slice_mut(&mut waves);
-    for (row, lanes) in (0..by * bz).zip(lanes.chunks_mut(bx.max(1) as usize)) {
+    let mut waves = vec![Lanes::ZERO; (bx * by * bz).div_ceil(lanes) as usize].into_boxed_slice();
+    let mut lanes = waves.iter_mut().flat_map(|wave| &mut wave.flat_mut()[..lanes as usize]);
+    for row in 0..by * bz {
         let (y, z) = (row % by, row / by);
-        for (x, lane) in (0..bx).zip(lanes) {
+        for (x, lane) in (0..bx).zip(&mut lanes) {
             *lane = (x | y << 10 | z << 20) & mask;
         }
     }
     waves
+}
+
+/// Returns the vector registers that a kernel has.
+fn vectors(kd: &KernelDescriptor, target: Target) -> VectorCount {
+    if target.is_gfx11() {
+        return VectorCount { vgprs: kd.vgprs(false).min(256) as u16, agprs: 0 };
+    }
+    let (total, accum) = (kd.vgprs(true).min(512) as u16, kd.accum_offset().min(256) as u16);
+    VectorCount { vgprs: total.min(accum), agprs: total.saturating_sub(accum) }
 }
 
 /// Writes the hidden arguments that the metadata lists.
@@ -577,7 +605,7 @@ mod tests {
     #[test]
     fn waves_of_partial_workgroups_are_counted() {
         let waves = |grid, block, remainder| {
-            all_waves(&kinds_of_workgroups(Shape { block, remainder, mask: !0 }), grid, remainder)
+            all_waves(&kinds_of_workgroups(Shape { block, remainder, lanes: 64, mask: !0 }), grid, remainder)
         };
         assert_eq!(waves([3, 2, 1], [128, 1, 1], [0; 3]), 12);
         // Two of 128, one of 44.

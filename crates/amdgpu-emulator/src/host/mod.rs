@@ -6,6 +6,8 @@ mod float_environment;
 pub(crate) mod hostcall;
 mod images;
 pub(crate) mod launch;
+#[cfg(test)]
+mod launch_tests;
 pub(crate) mod machine;
 pub(crate) mod notices;
 pub(crate) mod program;

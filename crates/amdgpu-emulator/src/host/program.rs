@@ -31,8 +31,8 @@ pub(crate) struct Inner {
     image: Arc<Image>,
     target: Target,
     level: SimdLevel,
-    /// All code.
-    whole: OnceLock<Arc<Decoded>>,
+    /// All code, as waves of 64 and of 32 lanes execute it.
+    whole: [OnceLock<Arc<Decoded>>; 2],
     /// The code of each kernel.
     kernels: Box<[OnceLock<Arc<Decoded>>]>,
     /// The work-items of the last dispatch. The next is often of the same shape.
@@ -80,7 +80,7 @@ impl LoadedProgram {
             image,
             target,
             level,
-            whole: OnceLock::new(),
+            whole: [const { OnceLock::new() }; 2],
             kernels: object.kernels().iter().map(|_| OnceLock::new()).collect(),
             items: Mutex::new(None),
         };
@@ -151,19 +151,20 @@ impl Inner {
 
     /// Returns the code that the waves of a kernel execute. The first call decodes it.
     pub(crate) fn decoded(&self, kernel: usize) -> Result<&Arc<Decoded>> {
-        let Some(slot) = self.kernels.get(kernel) else { return self.whole() };
+        let Some(slot) = self.kernels.get(kernel) else { return self.whole(false) };
         if let Some(decoded) = slot.get() {
             return Ok(decoded);
         }
-        let decoded = match self.function_of(kernel) {
+        let wave32 = self.object().kernels().get(kernel).is_some_and(|k| k.descriptor.wave32());
+        let decoded = match self.function_of(kernel, wave32) {
             Some(own) => own,
-            None => Arc::clone(self.whole()?),
+            None => Arc::clone(self.whole(wave32)?),
         };
         Ok(slot.get_or_init(|| decoded))
     }
 
     /// Decodes the function of a kernel. `None` if its waves may leave it.
-    fn function_of(&self, kernel: usize) -> Option<Arc<Decoded>> {
+    fn function_of(&self, kernel: usize, wave32: bool) -> Option<Arc<Decoded>> {
         let entry = self.object().kernels().get(kernel)?.descriptor.entry;
         let function = self.object().function_at(entry).filter(|function| function.address == entry)?;
         let inside = |s: &ElfSegment<'_>| s.executable && s.vaddr <= entry && entry.is_multiple_of(4);
@@ -171,13 +172,14 @@ impl Inner {
             let start = usize::try_from(entry - s.vaddr).ok()?;
             s.data.get(start..start.checked_add(usize::try_from(function.size).ok()?)?)
         })?;
-        let code = Code::decode(&dwords(bytes), self.guest(entry), &[], self.target, false, self.level);
+        let code = Code::decode(&dwords(bytes), self.guest(entry), &[], self.target, wave32, self.level);
         code.is_closed().then(|| Decoded::new(code))
     }
 
-    /// Returns all code. The first call decodes it.
-    fn whole(&self) -> Result<&Arc<Decoded>> {
-        if let Some(decoded) = self.whole.get() {
+    /// Returns all code, for waves of 32 lanes or of 64. The first call decodes it.
+    fn whole(&self, wave32: bool) -> Result<&Arc<Decoded>> {
+        let slot = &self.whole[usize::from(wave32)];
+        if let Some(decoded) = slot.get() {
             return Ok(decoded);
         }
         let segments = || self.object().segments().filter(|s| s.executable && !s.data.is_empty());
@@ -198,8 +200,8 @@ impl Inner {
             .filter(|a| *a >= start && *a < end)
             .map(|a| (a - start) as usize / 4)
             .collect();
-        let code = Code::decode(&dwords(&bytes), self.guest(start), &starts, self.target, false, self.level);
-        Ok(self.whole.get_or_init(|| Decoded::new(code)))
+        let code = Code::decode(&dwords(&bytes), self.guest(start), &starts, self.target, wave32, self.level);
+        Ok(slot.get_or_init(|| Decoded::new(code)))
     }
 }
 

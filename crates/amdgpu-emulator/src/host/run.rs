@@ -390,7 +390,8 @@ impl Job {
         let waves = self.setup.all_waves();
         let profile = self.observers.as_ref().and_then(Observers::profile).map(|counts| {
             let occupancy = self.setup.occupancy(&self.program.inner, self.kernel);
-            Box::new(Profile { dispatches: 1, workgroups, waves, occupancy, ..counts })
+            let wave_lanes = self.setup.wave_lanes();
+            Box::new(Profile { dispatches: 1, workgroups, waves, wave_lanes, occupancy, ..counts })
         });
         Ok(DispatchStats {
             wave_instructions: self.counts.instructions.load(Relaxed),
@@ -730,8 +731,8 @@ impl Job {
                 })
             }
             FaultCause::OutOfBounds { space: MemorySpace::Lds, .. } => Some(format!(
-                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU allocates granules of 512 bytes, on gfx950 1,280, \
-                 and so does `--bounds pages`",
+                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU allocates granules of 512 bytes, on gfx950 1,280 \
+                 and on gfx11 1,024, and so does `--bounds pages`",
                 self.setup.lds, self.setup.dynamic_lds
             )),
             FaultCause::Refused { address, .. } => Some(self.space.nearest(*address, 1, &self.blocks)),

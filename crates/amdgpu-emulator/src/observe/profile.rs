@@ -49,6 +49,8 @@ pub struct Profile {
     pub workgroups: u64,
     /// The number of waves.
     pub waves: u64,
+    /// The number of lanes of a wave, 32 or 64; 0 before the first dispatch.
+    pub wave_lanes: u32,
     /// The number of instructions of each class, in the order of [`InstructionClass::ALL`].
     pub instructions: [u64; InstructionClass::ALL.len()],
     /// Bytes of device memory and mapped host memory that vector instructions accessed.
@@ -101,7 +103,8 @@ impl Profile {
         self.instructions.iter().sum()
     }
 
-    /// Returns the mean number of active lanes over all vector instructions, 0 to 64; 0 if there were none.
+    /// Returns the mean number of active lanes over all vector instructions, at most [`wave_lanes`](Self::wave_lanes); 0
+    /// if there were none.
     pub fn average_active_lanes(&self) -> f64 {
         if self.vector_instructions == 0 {
             0.0
@@ -115,6 +118,7 @@ impl Profile {
         self.dispatches += other.dispatches;
         self.workgroups += other.workgroups;
         self.waves += other.waves;
+        self.wave_lanes = self.wave_lanes.max(other.wave_lanes);
         for (to, from) in self.instructions.iter_mut().zip(&other.instructions) {
             *to += from;
         }

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::state::bytes::Bytes;
 use crate::state::gws::GwsWait;
 
-/// The number of lanes of a wave.
+/// The most lanes of a wave: those of a wave of 64. In a wave of 32 the upper half is never active.
 pub const LANES: usize = 64;
 /// The number of lanes that executors process at a time: two AVX2 registers, or one of AVX-512.
 pub(crate) const CHUNK: usize = 16;
@@ -151,6 +151,8 @@ pub(crate) struct Wave {
     /// All ones in the lanes of `mask_exec`; see [`Wave::refresh_mask`].
     pub(crate) mask: Box<Lanes>,
     mask_exec: u64,
+    /// The lanes that the wave has: all ones, or the low 32 bits in a wave of 32.
+    pub(crate) all: u64,
     /// The index of the next instruction. Up to date while the wave is not running, and after
     /// [`crate::exec::inst::Flow::Jump`].
     pub(crate) next: u32,
@@ -276,6 +278,7 @@ impl Wave {
             all: !0,
             mask: Box::new(Lanes::ZERO),
             mask_exec: 0,
+            all: !0,
             next: 0,
             mode: Mode(0x3f0),
             trapsts: 0,

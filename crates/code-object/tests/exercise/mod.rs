@@ -116,7 +116,8 @@ fn check(object: &CodeObject) {
         let kd = &kernel.descriptor;
         assert!(within(kd.address, 64) && within(kd.entry, 4) && kd.entry % 256 == 0);
         assert!(
-            (4..=256).contains(&kd.accum_offset()) && (8..=512).contains(&kd.vgprs()) && kd.sgprs() <= 128
+            (4..=256).contains(&kd.accum_offset())
+                && [true, false].iter().all(|of| (4..=512).contains(&kd.vgprs(*of)) && kd.sgprs(*of) <= 128)
         );
         kd.enable_vgpr_workitem_id();
         kd.float_mode();

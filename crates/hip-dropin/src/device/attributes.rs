@@ -11,7 +11,8 @@ use crate::process::{Device, Process};
 /// grids of three dimensions, as clr reports for these GPUs.
 pub(crate) const ARCHITECTURE: u32 = 0x97ff;
 
-/// The work-items that a compute unit holds: four SIMDs with eight waves of 64.
+/// The work-items that a compute unit holds: four SIMDs with eight waves of 64. On gfx11 clr takes a workgroup processor for
+/// one, which has four SIMDs with sixteen waves of 32.
 const THREADS_PER_UNIT: i32 = 4 * 8 * 64;
 /// The frequency of the counter behind `wall_clock64`.
 const COUNTER_KHZ: i32 = 100_000;
@@ -26,13 +27,15 @@ fn int(value: u32) -> i32 {
     value.min(i32::MAX as u32) as i32
 }
 
-/// The minor version of the architecture, whose major one is 9.
-fn minor_version(properties: &DeviceProperties) -> i32 {
-    match properties.target.processor {
-        Processor::Gfx942 => 4,
-        Processor::Gfx950 => 5,
-        _ => 0,
-    }
+/// The version of the architecture: major, minor, stepping.
+pub(crate) fn version(properties: &DeviceProperties) -> [i32; 3] {
+    let (major, minor, stepping) = properties.target.processor.version().unwrap_or((0, 0, 0));
+    [major, minor, stepping].map(int)
+}
+
+/// Whether the device is one of CDNA, which have memory with ECC and accumulation registers.
+fn is_cdna(properties: &DeviceProperties) -> bool {
+    version(properties)[0] == 9
 }
 
 /// The dies of compute units.
@@ -65,7 +68,7 @@ macro_rules! attributes {
 
 // What these GPUs or this library have not is 0.
 attributes! { (device properties)
-    ECC_ENABLED = 0 => 1;
+    ECC_ENABLED = 0 => is_cdna(properties).into();
     ACCESS_POLICY_MAX_WINDOW_SIZE = 1 => 0;
     ASYNC_ENGINE_COUNT = 2 => 2;
     CAN_MAP_HOST_MEMORY = 3 => 1;
@@ -86,7 +89,7 @@ attributes! { (device properties)
     KERNEL_EXEC_TIMEOUT = 18 => 0;
     L2_CACHE_SIZE = 19 => int(properties.l2_bytes.unwrap_or(0));
     LOCAL_L1_CACHE_SUPPORTED = 20 => 1;
-    COMPUTE_CAPABILITY_MAJOR = 23 => 9;
+    COMPUTE_CAPABILITY_MAJOR = 23 => version(properties)[0];
     MANAGED_MEMORY = 24 => 1;
     MAX_BLOCKS_PER_MULTIPROCESSOR = 25 => THREADS_PER_UNIT / int(properties.wavefront_size);
     MAX_BLOCK_DIM_X = 26 => int(properties.max_block[0]);
@@ -124,7 +127,7 @@ attributes! { (device properties)
     MAX_PITCH = 58 => i32::MAX;
     MEMORY_BUS_WIDTH = 59 => int(properties.memory_bus_bits.unwrap_or(0));
     MEMORY_CLOCK_RATE = 60 => int(properties.memory_clock_khz.unwrap_or(0));
-    COMPUTE_CAPABILITY_MINOR = 61 => minor_version(properties);
+    COMPUTE_CAPABILITY_MINOR = 61 => version(properties)[1];
     MULTI_GPU_BOARD_GROUP_ID = 62 => 0;
     MULTIPROCESSOR_COUNT = 63 => int(properties.compute_units);
     PAGEABLE_MEMORY_ACCESS = 65 => 0;
@@ -169,7 +172,8 @@ attributes! { (device properties)
     FINE_GRAIN_SUPPORT = 10016 => 1;
     WALL_CLOCK_RATE = 10017 => COUNTER_KHZ;
     NUMBER_OF_XCCS = 10018 => dies(properties);
-    MAX_AVAILABLE_VGPRS_PER_THREAD = 10019 => 512;
+    // comgr's `AddressableNumVGPRs`.
+    MAX_AVAILABLE_VGPRS_PER_THREAD = 10019 => if is_cdna(properties) { 512 } else { 256 };
 }
 
 pub(crate) fn hipDeviceGetAttribute(
@@ -181,4 +185,47 @@ pub(crate) fn hipDeviceGetAttribute(
     value.check()?;
     let (_, device) = process.device(device)?;
     value.set(attribute(device, number).ok_or(Status::INVALID_VALUE)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use hip_driver::{DeviceId, Driver};
+    use hip_driver_emulated::{EmulatedDriver, EmulatorOptions};
+
+    use super::*;
+    use crate::device::properties::{new_layout, old_layout};
+
+    fn device(target: &str) -> Device {
+        let target = target.parse().unwrap();
+        let driver = EmulatedDriver::new(EmulatorOptions { target, ..EmulatorOptions::single_threaded() });
+        Device::new(0, driver.unwrap().device_properties(DeviceId(0)).unwrap())
+    }
+
+    #[test]
+    fn devices_are_described_by_their_architecture() {
+        use numbers::*;
+        let all = [
+            COMPUTE_CAPABILITY_MAJOR,
+            COMPUTE_CAPABILITY_MINOR,
+            WARP_SIZE,
+            MULTIPROCESSOR_COUNT,
+            MAX_THREADS_PER_MULTIPROCESSOR,
+            MAX_BLOCKS_PER_MULTIPROCESSOR,
+            MAX_AVAILABLE_VGPRS_PER_THREAD,
+            MAX_REGISTERS_PER_BLOCK,
+            ECC_ENABLED,
+        ];
+        for (target, architecture, expected) in [
+            ("gfx90a", 910, [9, 0, 64, 104, 2048, 32, 512, 131_072, 1]),
+            ("gfx942", 940, [9, 4, 64, 304, 2048, 32, 512, 131_072, 1]),
+            ("gfx1100", 1100, [11, 0, 32, 48, 2048, 64, 256, 196_608, 0]),
+            ("gfx1151", 1151, [11, 5, 32, 20, 2048, 64, 256, 196_608, 0]),
+        ] {
+            let device = device(target);
+            assert_eq!(all.map(|number| attribute(&device, number).unwrap()), expected, "{target}");
+            let (old, new) = (old_layout(&device), new_layout(&device));
+            assert_eq!((old.gcnArch, old.warpSize, new.warpSize), (architecture, expected[2], expected[2]));
+            assert_eq!((new.major, new.minor), (expected[0], expected[1]), "{target}");
+        }
+    }
 }

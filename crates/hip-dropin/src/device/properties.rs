@@ -4,7 +4,7 @@
 use crate::abi::structs::c_structs;
 use crate::abi::version::reported_grid;
 use crate::abi::{HipResult, In, Out, hipUUID};
-use crate::device::attributes::{ARCHITECTURE, TEXTURE_SIDE, TEXTURE_SIDE_3D, attribute, numbers};
+use crate::device::attributes::{ARCHITECTURE, TEXTURE_SIDE, TEXTURE_SIDE_3D, attribute, numbers, version};
 use crate::process::{Device, Process, visible};
 
 c_structs! {
@@ -265,8 +265,11 @@ pub(crate) fn old_layout(device: &Device) -> hipDeviceProp_tR0000 {
     // SAFETY: the structure has only numbers, for which zero bits are values.
     let mut to: hipDeviceProp_tR0000 = unsafe { std::mem::zeroed() };
     set_attributes!(to, device);
-    // The digits of the processor's name: 910 for gfx90a and 940 for the gfx94 processors, as in clr.
-    to.gcnArch = if to.minor == 0 { 910 } else { 940 };
+    // The digits of the processor's name: 910 for gfx90a, 1151 for gfx1151, and 940 for the gfx94 processors, as in clr.
+    to.gcnArch = match version(&device.properties) {
+        [9, 4 | 5, _] => 940,
+        [major, minor, stepping] => major * 100 + minor * 10 + stepping,
+    };
     to
 }
 

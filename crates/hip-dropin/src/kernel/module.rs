@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use code_object::CodeObject;
 use hip_driver::{DeviceId, DevicePtr, RawModule, RawStream, Work};
+use hip_driver_emulated::Target;
 
 use crate::abi::version::Version;
 use crate::abi::{Address, Handle, HipResult, Out, Status, Text};
@@ -122,9 +123,9 @@ fn refused(target: &code_object::TargetId, error: &code_object::Error) -> Status
     match error {
         code_object::Error::NoMatchingTarget { .. } => {
             say_once(&format!(
-                "no code for {}: {error}; `hiplaunch exec --target` chooses among gfx90a, gfx942 and gfx950, also with settings \
-                 such as gfx90a:xnack+",
-                target.short()
+                "no code for {}: {error}; `hiplaunch exec --target` chooses among {}, also with settings such as gfx90a:xnack+",
+                target.short(),
+                Target::listed_processors()
             ));
             Status::NO_BINARY_FOR_GPU
         }

@@ -65,7 +65,7 @@ pub(crate) fn best_block(
     let properties = &process.devices[kernel.device.0 as usize].properties;
     let most = properties.max_threads_per_block.min(kernel.signature.max_flat_workgroup_size);
     let most = if limit == 0 { most } else { most.min(limit) };
-    let wave = properties.wavefront_size;
+    let wave = kernel.signature.wavefront_size;
     let (mut best, mut best_blocks) = (0, 0);
     // From the largest multiple of a wave down: of equally good ones, the largest.
     let mut size = if most < wave { most } else { most / wave * wave };

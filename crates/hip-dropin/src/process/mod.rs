@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use code_object::{FeatureSetting, Processor, TargetId};
+use code_object::{FeatureSetting, TargetId};
 use hip_driver::{DeviceId, DeviceProperties, DevicePtr, Driver, RawEvent, RawStream, StreamOptions};
-use hip_driver_emulated::{EmulatedDriver, Listener, device_target, hsa_xnack};
+use hip_driver_emulated::{EmulatedDriver, Listener, Target, device_target, hsa_xnack};
 use hip_driver_layers::counts::CountingDriver;
 use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
 use hip_driver_layers::validation::ValidationDriver;
@@ -329,7 +329,7 @@ impl Process {
 }
 
 impl Device {
-    fn new(ordinal: u32, properties: DeviceProperties) -> Device {
+    pub(crate) fn new(ordinal: u32, properties: DeviceProperties) -> Device {
         Device {
             ordinal,
             properties,
@@ -359,9 +359,8 @@ fn best_target(targets: &[TargetId], default: &TargetId, xnack: Option<FeatureSe
     if targets.iter().any(|target| target.is_compatible_with(&default)) {
         return None;
     }
-    let emulated = [Processor::Gfx90a, Processor::Gfx942, Processor::Gfx950];
     let asked_for = |target: &&TargetId| {
-        emulated.contains(&target.processor)
+        Target::processors().any(|name| name == target.processor.name())
             && xnack.is_none_or(|asked| !target.xnack.is_specified() || target.xnack == asked)
     };
     targets.iter().find(asked_for).map(device)
@@ -369,6 +368,8 @@ fn best_target(targets: &[TargetId], default: &TargetId, xnack: Option<FeatureSe
 
 #[cfg(test)]
 mod tests {
+    use code_object::Processor;
+
     use super::*;
 
     /// Without `--target`, the device is one that runs the program's code: code for one setting alone gets that setting,
@@ -385,9 +386,11 @@ mod tests {
             (&["gfx90a:sramecc-:xnack+"], None, Some("gfx90a:sramecc-:xnack+")),
             (&["gfx942:xnack+"], None, Some("gfx942:sramecc+:xnack+")),
             (&["gfx942"], on, Some("gfx942:sramecc+:xnack+")),
-            (&["gfx1100", "gfx950"], None, Some("gfx950:sramecc+:xnack-")),
+            (&["gfx1030", "gfx950"], None, Some("gfx950:sramecc+:xnack-")),
+            (&["gfx1102", "gfx950"], None, Some("gfx1102")),
+            (&["gfx1151"], on, Some("gfx1151")),
             (&["gfx90a:xnack+"], Some(FeatureSetting::Off), None),
-            (&["gfx1100"], None, None),
+            (&["gfx1030"], None, None),
         ] {
             let targets: Vec<TargetId> = code.iter().map(|text| text.parse().unwrap()).collect();
             let found = best_target(&targets, &TargetId::new(Processor::Gfx90a), xnack);

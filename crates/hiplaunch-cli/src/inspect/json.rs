@@ -115,7 +115,7 @@ fn kernel(object: &CodeObject, kernel: &KernelSignature, args: &InspectArgs) -> 
         "vgprs": vgprs,
         "agprs": agprs,
         "sgprs": kernel.sgpr_count,
-        "allocated_vgprs": occupancy::is_unified(object.target().processor.name()).then(|| d.vgprs()),
+        "allocated_vgprs": occupancy::is_unified(object.target().processor.name()).then(|| d.vgprs(true)),
         "spilled_vgprs": kernel.vgpr_spill_count,
         "spilled_sgprs": kernel.sgpr_spill_count,
         "lds_bytes": kernel.group_segment_fixed_size,

@@ -48,7 +48,7 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     lds: u32,
 
-    /// Show the machine code as LLVM's disassembler does (gfx90a, gfx942 and gfx950).
+    /// Show the machine code as LLVM's disassembler does (gfx90a, gfx942, gfx950 and gfx11).
     #[arg(long)]
     disassemble: bool,
 

@@ -1,4 +1,4 @@
-"""Launches compiled HIP kernels: on AMD GPUs, or on a machine without a GPU in an emulator of gfx90a, gfx942 and gfx950.
+"""Launches compiled HIP kernels: on AMD GPUs, or without a GPU in an emulator of gfx90a, gfx942, gfx950 and gfx11.
 
     import hiplaunch, numpy
 

@@ -11,8 +11,9 @@ use crate::exec::modifiers::MODIFIED;
 use crate::exec::table::Impl;
 
 impl Code {
-    /// Decodes `words`, mapped at guest address `base`, for waves of 32 or 64 lanes. `starts` are the dwords where functions start. Decoding also
-    /// begins at each of them, as it could otherwise lose the right position in data between functions.
+    /// Decodes `words`, mapped at guest address `base`. `starts` are the dwords where functions start. Decoding also
+    /// begins at each of them, as it could otherwise lose the right position in data between functions. `wave32` says
+    /// whether waves of 32 lanes execute the code.
     pub(crate) fn decode(
         words: &[u32],
         base: u64,

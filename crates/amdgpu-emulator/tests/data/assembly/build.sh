@@ -22,4 +22,6 @@ old image.gfx90a.co empty.S gfx90a -DGFX90A -DIMAGE -DWAVE=64 &&
 new empty.gfx908.co empty.S gfx908 -DWAVE=64 &&
 new empty.gfx1030.co empty.S gfx1030 -DWAVE=32 &&
 new empty.gfx1100.co empty.S gfx1100 -DWAVE=32 &&
+new initial.gfx1100.co initial.S gfx1100 -DWAVE=32 &&
+new initial.wave64.gfx1100.co initial.S gfx1100 -DWAVE=64 -mwavefrontsize64 &&
 chmod -x ./*.co

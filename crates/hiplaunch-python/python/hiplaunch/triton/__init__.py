@@ -26,10 +26,11 @@ _active = None
 def activate(target=None, **options):
     """Makes hiplaunch the active driver of Triton, and returns the driver.
 
-    On the emulator, `target` is what it emulates: "gfx90a", "gfx942" or "gfx950". Without it, HIPLAUNCH_EMULATOR_TARGET says it, and
-    gfx942 is the default. `options` are those of `hiplaunch.Launcher`. The backend is "hip" if torch for ROCm has a device,
-    and else "emulator", unless `backend` or HIPLAUNCH_BACKEND says it. HIPLAUNCH_EMULATOR_SANITIZE=1 is `sanitize=True`:
-    races, uses of memory that was never written, and missing waits are exceptions of the launch.
+    On the emulator, `target` is what it emulates: "gfx90a", "gfx942", "gfx950", "gfx1100" or another of gfx11. Without it,
+    HIPLAUNCH_EMULATOR_TARGET says it, and gfx942 is the default. `options` are those of `hiplaunch.Launcher`. The backend is
+    "hip" if torch for ROCm has a device, and else "emulator", unless `backend` or HIPLAUNCH_BACKEND says it.
+    HIPLAUNCH_EMULATOR_SANITIZE=1 is `sanitize=True`: races, uses of memory that was never written, and missing waits are
+    exceptions of the launch.
 
     A driver that was activated before is deactivated first: tensors need not be made again, and kernels are compiled for
     the new target when they are used.

@@ -14,7 +14,7 @@ def main():
         description="Runs a Python program whose Triton kernels hiplaunch launches. Without an AMD GPU, torch's device "
         '"cuda" is its CPU, and kernels run on the emulator.',
     )
-    parser.add_argument("--target", help="what the emulator emulates: gfx90a, gfx942 (default) or gfx950")
+    parser.add_argument("--target", help="what the emulator emulates: gfx90a, gfx942 (default), gfx950, gfx1100 or another of gfx11")
     parser.add_argument("program", help="the program's file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's arguments")
     options = parser.parse_args()

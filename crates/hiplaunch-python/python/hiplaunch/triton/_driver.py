@@ -127,8 +127,9 @@ class Utils:
             "sm_clock_rate": properties["clock_khz"],
             "mem_clock_rate": properties["memory_clock_khz"],
             "mem_bus_width": properties["memory_bus_bits"],
-            # A compute unit of these GPUs holds 32 wavefronts, and all their ROCm versions launch cooperatively.
-            "max_threads_per_sm": 32 * properties["wavefront_size"],
+            # A compute unit holds 32 wavefronts of 64, what HIP counts as one on gfx11 64 of 32. All ROCm versions for these GPUs
+            # launch cooperatively.
+            "max_threads_per_sm": 2048,
             "cooperativeLaunch": 1,
         }
 

@@ -16,7 +16,7 @@ def pytest_addoption(parser):
     group.addoption(
         "--hiplaunch-target",
         default=None,
-        help="what the emulator emulates: gfx90a, gfx942 or gfx950 (default: HIPLAUNCH_EMULATOR_TARGET, or gfx942)",
+        help="what the emulator emulates: gfx90a, gfx942, gfx950, gfx1100 ... (default: HIPLAUNCH_EMULATOR_TARGET, or gfx942)",
     )
     parser.addini("hiplaunch_target", "as --hiplaunch-target")
 
