@@ -83,6 +83,13 @@ generic3! {
     Max3: |m, a, b, c| { float::max(m, float::max(m, a, b), c) }; fast {
         (a.greater(b).greater(c), any_nan([a, b, c]))
     }
+    /// The greater of the first two numbers, or the third if that is less.
+    MaxMin: |m, a, b, c| { float::min(m, float::max(m, a, b), c) }; fast {
+        (a.greater(b).lesser(c), any_nan([a, b, c]))
+    }
+    MinMax: |m, a, b, c| { float::max(m, float::min(m, a, b), c) }; fast {
+        (a.lesser(b).greater(c), any_nan([a, b, c]))
+    }
     Minimum3: |_, a, b, c| { float::minimum(float::minimum(a, b), c) }
     Maximum3: |_, a, b, c| { float::maximum(float::maximum(a, b), c) }
     Med3: |m, a, b, c| {
@@ -124,6 +131,12 @@ fn is_small(x: f32) -> bool {
     x.abs() < f32::MIN_POSITIVE
 }
 
+/// Returns the condition of `v_mullit_f32`. Comparisons with a NaN are false.
+#[inline(always)]
+fn has_no_light(b: f32, c: f32) -> bool {
+    !((b > f32::MIN) & (c > 0.0))
+}
+
 ops3! {
     /// Computes [`mad_f32`].
     MadF32: |m, a: f32, b: f32, c: f32| -> f32 { let _ = m; mad_f32(a, b, c) } => { mad_f32_in(m, a, b, c) }
@@ -135,6 +148,23 @@ ops3! {
     } => {
         let (p, q) = if is_small(a) || is_small(b) { (0.0, 0.0) } else { (a, b) };
         mad_f32_in(m, p, q, c)
+    }
+    /// Multiplies and adds, rounding once. Zero times anything, even infinity or NaN, is zero; the result is then the third source.
+    FmaDx9ZeroF32: |m, a: f32, b: f32, c: f32| -> f32 {
+        let _ = m;
+        if (a == 0.0) | (b == 0.0) { c } else { a.fma(b, c) }
+    } => {
+        let (a, b, c) = (a.flush(m, false), b.flush(m, false), c.flush(m, false));
+        if a == 0.0 || b == 0.0 { c.flush(m, true) } else { a.fma_in(m, b, c).flush(m, true) }
+    }
+    /// Multiplies the first two sources, unless the second is the least number, less or NaN, or the third is not positive: then the
+    /// result is the least number (RDNA3 ISA, `V_MULLIT_F32`).
+    MullitF32: |m, a: f32, b: f32, c: f32| -> f32 {
+        let _ = m;
+        if has_no_light(b, c) { f32::MIN } else { a * b }
+    } => {
+        let (a, b, c) = (a.flush(m, false), b.flush(m, false), c.flush(m, false));
+        if has_no_light(b, c) { f32::MIN } else { a.mul_in(m, b).flush(m, true) }
     }
 }
 

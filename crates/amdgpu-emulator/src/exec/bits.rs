@@ -76,6 +76,7 @@ ops3! {
     AlignbyteB32: |_, a: u32, b: u32, c: u32| -> u32 {
         ((u64::from(a) << 32 | u64::from(b)) >> (8 * (c & 3))) as u32
     }
+    Xor3B32: |_, a: u32, b: u32, c: u32| -> u32 { a ^ b ^ c }
     LshlOrB32: |_, a: u32, b: u32, c: u32| -> u32 { a << (b & 31) | c }
     AndOrB32: |_, a: u32, b: u32, c: u32| -> u32 { a & b | c }
     Or3B32: |_, a: u32, b: u32, c: u32| -> u32 { a | b | c }

@@ -63,6 +63,8 @@ ops1! {
     FrexpExpI32F64: |_, a: f64| -> i32 { frexp(a).1 }
     FrexpExpI16F16: |_, a: Half| -> i16 { frexp(a).1 as i16 }
     CvtF32Bf16: |_, a: u16| -> f32 { f32::from_bits(u32::from(a) << 16) } => { f32::from_bits(u32::from(a) << 16) }
+    CvtI32I16: |_, a: i16| -> i32 { i32::from(a) }
+    CvtU32U16: |_, a: u16| -> u32 { u32::from(a) }
     CvtF32Fp8: |_, a: u32| -> f32 { small_to_f32::<3>(a as u8) }
     CvtF32Bf8: |_, a: u32| -> f32 { small_to_f32::<2>(a as u8) }
 }
@@ -210,6 +212,8 @@ ops2! {
     CvtPkrtzF16F32: |_, a: f32, b: f32| -> u32 {
         u32::from(Half::towards_zero(a).0) | u32::from(Half::towards_zero(b).0) << 16
     }
+    CvtPkI16F32: |_, a: f32, b: f32| -> u32 { u32::from(a as i16 as u16) | u32::from(b as i16 as u16) << 16 }
+    CvtPkU16F32: |_, a: f32, b: f32| -> u32 { u32::from(a as u16) | u32::from(b as u16) << 16 }
     CvtPkU16U32: |_, a: u32, b: u32| -> u32 { a.min(0xffff) | b.min(0xffff) << 16 }
     CvtPkI16I32: |_, a: i32, b: i32| -> u32 {
         let part = |v: i32| v.clamp(-0x8000, 0x7fff) as u32 & 0xffff;

@@ -5,8 +5,8 @@
 use std::marker::PhantomData;
 
 use super::arith::{
-    Add, Ceil, Floor, Fma, Fract, Mad, Max, Max3, Maximum3, Med3, Min, Min3, Minimum3, Mul, PkFmacF16, Rndne,
-    Sub, Subrev, Trunc,
+    Add, Ceil, Floor, Fma, Fract, Mad, Max, Max3, MaxMin, Maximum3, Med3, Min, Min3, MinMax, Minimum3, Mul,
+    PkFmacF16, Rndne, Sub, Subrev, Trunc,
 };
 use super::convert::{
     CvtF16I16, CvtF16U16, CvtI16F16, CvtNormI16F16, CvtNormU16F16, CvtU16F16, FrexpExpI16F16, FrexpMant,
@@ -14,7 +14,10 @@ use super::convert::{
 };
 use super::transcendental::{RcpF16, SqrtF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Each1, Each2, Each3, Forms, Op2, all, any, by_exec, is_scalar, store};
+use crate::exec::lanes::{
+    Each1, Each2, Each3, Forms, KEEPS_HALF, Op2, SOURCE_HALVES, TO_HIGH_HALF, all, any, by_exec, is_scalar,
+    store,
+};
 use crate::exec::level::{Columns, with_f16c};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, to_integer};
@@ -303,6 +306,31 @@ extremes! {
     Maximum3: 3 Each3, true, of_nans;
 }
 
+/// Declares the operations that limit the first source by the second, then by the third.
+macro_rules! limits {
+    ($($O:ident: first $first:literal;)*) => {$(
+        impl HalfOp for $O<Half> {
+            const SOURCES: usize = 3;
+            const FLOATS: usize = 3;
+            type Each = Each3<$O<Half>>;
+            #[inline(always)]
+            fn chunk<V: Conversion>(m: Mode, [a, b, c]: [[u16; CHUNK]; 3]) -> [u16; CHUNK] {
+                let (first, second) = (Order::of_numbers::<$first>(m), Order::of_numbers::<{ !$first }>(m));
+                let mut d = [0; CHUNK];
+                for j in 0..CHUNK {
+                    d[j] = second.pick::<{ !$first }>(first.pick::<$first>(a[j], b[j]), c[j]);
+                }
+                d
+            }
+        }
+    )*};
+}
+
+limits! {
+    MaxMin: first true;
+    MinMax: first false;
+}
+
 impl HalfOp for Med3<Half> {
     const SOURCES: usize = 3;
     const FLOATS: usize = 3;
@@ -328,12 +356,12 @@ impl HalfOp for Med3<Half> {
 pub(crate) struct HalfForms<O>(PhantomData<O>);
 
 impl<O: HalfOp> HalfForms<O> {
-    /// The executor for any operands, which also applies the signs of sources.
+    /// The executor for any operands, which also applies the signs of sources, and reads and writes either half of a register.
     pub(crate) const ANY: Columns = with_f16c::<O::Each, HalfLanes<O>>();
     pub(crate) const FORMS: Forms = &all(Self::ANY);
 }
 
-/// Executes an operation on f16 in the low halves of lanes, at levels with F16C. The lanes of two chunks are put together, as
+/// Executes an operation on f16 in halves of lanes, at levels with F16C. The lanes of two chunks are put together, as
 /// the low and the high halves of dwords, which is faster than packing those of one.
 pub(crate) struct HalfLanes<O>(PhantomData<O>);
 
@@ -344,6 +372,8 @@ impl<O: HalfOp> Exec for HalfLanes<O> {
         if !m.is_default_float() {
             return O::Each::exec(w, cx, i);
         }
+        let to = if i.imm & TO_HIGH_HALF != 0 { 16 } else { 0 };
+        let kept = if i.imm & KEEPS_HALF != 0 { !(0xffff << to) } else { 0 };
         by_exec!(w, MASKED => {
             for c in w.chunks().step_by(2) {
                 let mut x = [[0; CHUNK]; 3];
@@ -353,7 +383,14 @@ impl<O: HalfOp> Exec for HalfLanes<O> {
                 let d: [u32; CHUNK] = bytemuck::must_cast(both::<O>(m, x));
                 let (mut low, mut high) = (d, d);
                 for j in 0..CHUNK {
-                    (low[j], high[j]) = (d[j] & 0xffff, d[j] >> 16);
+                    (low[j], high[j]) = ((d[j] & 0xffff) << to, d[j] >> 16 << to);
+                }
+                if kept != 0 {
+                    let old = [w.v(i.dst).0[c], w.v(i.dst).0[c + 1]];
+                    for j in 0..CHUNK {
+                        low[j] |= old[0][j] & kept;
+                        high[j] |= old[1][j] & kept;
+                    }
                 }
                 store::<_, MASKED>(w, i.dst, c, &low);
                 store::<_, MASKED>(w, i.dst, c + 1, &high);
@@ -363,18 +400,19 @@ impl<O: HalfOp> Exec for HalfLanes<O> {
     }
 }
 
-/// Returns the low halves of source `n`, with the signs that [`any`] describes if it is a float: those of chunk `c` in the
-/// low halves of dwords, and those of the next chunk in the high ones.
+/// Returns the halves of source `n` that [`SOURCE_HALVES`] says, with the signs that [`any`] describes if it is a float: those of
+/// chunk `c` in the low halves of dwords, and those of the next chunk in the high ones.
 #[inline(always)]
 fn two_chunks(w: &Wave, i: &Inst, n: usize, c: usize, float: bool) -> [u32; CHUNK] {
     let mut out = [0; CHUNK];
+    let from = 16 * (i.imm >> (SOURCE_HALVES + n as u32) & 1);
     if is_scalar(i, n as u32) {
-        let half = w.s32(i.src[n]) & 0xffff;
+        let half = w.s32(i.src[n]) >> from & 0xffff;
         out = [half | half << 16; CHUNK];
     } else {
         let (low, high) = (w.v(i.src[n]).0[c], w.v(i.src[n]).0[c + 1]);
         for j in 0..CHUNK {
-            out[j] = low[j] & 0xffff | high[j] << 16;
+            out[j] = low[j] >> from & 0xffff | high[j] >> from << 16;
         }
     }
     if float {

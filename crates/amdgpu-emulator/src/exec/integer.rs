@@ -97,6 +97,10 @@ ops3! {
     }
     Min3I32: |_, a: i32, b: i32, c: i32| -> i32 { a.min(b).min(c) }
     Max3I32: |_, a: i32, b: i32, c: i32| -> i32 { a.max(b).max(c) }
+    MaxMinI32: |_, a: i32, b: i32, c: i32| -> i32 { a.max(b).min(c) }
+    MinMaxI32: |_, a: i32, b: i32, c: i32| -> i32 { a.min(b).max(c) }
+    MaxMinU32: |_, a: u32, b: u32, c: u32| -> u32 { a.max(b).min(c) }
+    MinMaxU32: |_, a: u32, b: u32, c: u32| -> u32 { a.min(b).max(c) }
     Med3I32: |_, a: i32, b: i32, c: i32| -> i32 { a.min(b).max(a.max(b).min(c)) }
     Min3U32: |_, a: u32, b: u32, c: u32| -> u32 { a.min(b).min(c) }
     Max3U32: |_, a: u32, b: u32, c: u32| -> u32 { a.max(b).max(c) }

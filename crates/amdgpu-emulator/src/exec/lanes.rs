@@ -222,11 +222,32 @@ pub(crate) fn is_scalar(i: &Inst, n: u32) -> bool {
     i.flags >> n & 1 == 0
 }
 
-/// Returns one lane's value of source `n`, with the sign modifiers that [`any`] describes.
+/// Bit `SOURCE_HALVES + n` of [`Inst::imm`] says that source `n` is the high half of its register.
+pub(crate) const SOURCE_HALVES: u32 = 6;
+/// The bit of [`Inst::imm`] that says that the result is written to one half of the destination, and the other half is kept.
+pub(crate) const KEEPS_HALF: u32 = 1 << 9;
+/// The bit of [`Inst::imm`], besides [`KEEPS_HALF`], that says that the result is written to the high half.
+pub(crate) const TO_HIGH_HALF: u32 = 1 << 10;
+
+/// Returns one lane's value of source `n`, from the half of the register that [`SOURCE_HALVES`] says, with the sign modifiers that
+/// [`any`] describes.
 #[inline(always)]
 fn source<T: Word>(w: &Wave, i: &Inst, n: usize, l: usize) -> T {
     let v: T = lane(w, i.src[n], is_scalar(i, n as u32), l);
+    let high = i.imm >> (SOURCE_HALVES + n as u32) & 1 != 0;
+    let v = if high { T::new(lane::<u32>(w, i.src[n], is_scalar(i, n as u32), l) >> 16, 0) } else { v };
     v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1)
+}
+
+/// Stores one lane's result, to the half of the register that [`KEEPS_HALF`] says if it is one.
+#[inline(always)]
+fn set_result<T: Word>(w: &mut Wave, i: &Inst, l: usize, value: T) {
+    if i.imm & KEEPS_HALF == 0 {
+        return set_lane(w, i.dst, l, value);
+    }
+    let to = if i.imm & TO_HIGH_HALF != 0 { 16 } else { 0 };
+    let dword = &mut w.v_mut(i.dst).flat_mut()[l];
+    *dword = *dword & !(0xffff << to) | (value.lo() & 0xffff) << to;
 }
 
 /// Executes an [`OpCmp`] lane by lane, in any mode, with any operands. The code is small and slow.
@@ -424,7 +445,7 @@ macro_rules! lane_operations {
                 for l in lanes_of(w.exec()) {
                     $(let $v = source(w, i, $n, l);)*
                     let d = if moded { O::moded(w.mode, $($v),*) } else { O::f(w.mode, $($v),*) };
-                    set_lane(w, i.dst, l, d);
+                    set_result(w, i, l, d);
                 }
                 Flow::Next
             }

@@ -21,6 +21,7 @@ pub(crate) mod divide;
 pub(crate) mod ds;
 pub(crate) mod ds_permute;
 pub(crate) mod dual;
+pub(crate) mod exchange;
 pub(crate) mod flat;
 pub(crate) mod fork;
 pub(crate) mod gws;

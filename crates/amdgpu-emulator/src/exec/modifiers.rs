@@ -77,7 +77,7 @@ fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
     if let (Some(dpp), Operand::Vector(v)) = (dpp, from) {
         permute(w, dpp, dwords, v, to);
         from = Operand::Vector(to);
-        if !fix.abs && !fix.neg {
+        if !fix.abs && !fix.neg && fix.part == DwordPart::ALL {
             return;
         }
     }
@@ -85,7 +85,8 @@ fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
     for d in 0..dwords {
         // Of an f64, the second dword has the sign.
         let sign = match (fix.ty, d) {
-            (Ty::F16 | Ty::Bf16, _) => 1u32 << 15,
+            (Ty::F16 | Ty::Bf16 | Ty::I16, _) => 1u32 << 15,
+            (Ty::P16F | Ty::P16Bf, _) => 1 << 15 | 1 << 31,
             (Ty::F64 | Ty::B64, 1) => 1 << 31,
             (Ty::F64 | Ty::B64, _) | (_, 1) => 0,
             _ => 1 << 31,

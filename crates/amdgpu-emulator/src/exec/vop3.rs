@@ -15,9 +15,9 @@ executors! {
         w.set_s32(i.dst, value);
         Flow::Next
     }
-    /// `v_readlane_b32`: reads a lane, with any EXEC.
+    /// `v_readlane_b32`: reads a lane, with any EXEC. The lane's number counts modulo the size of the wave.
     Readlane |w, _, i| {
-        let lane = w.s32(i.src[1]) as usize % LANES;
+        let lane = w.s32(i.src[1]) as usize % (CHUNK * w.chunks().len());
         let value = w.v(i.src[0]).flat()[lane];
         w.set_s32(i.dst, value);
         Flow::Next
@@ -25,7 +25,7 @@ executors! {
     /// `v_writelane_b32`: writes a lane, with any EXEC.
     Writelane |w, _, i| {
         let value = w.s32(i.src[0]);
-        let lane = w.s32(i.src[1]) as usize % LANES;
+        let lane = w.s32(i.src[1]) as usize % (CHUNK * w.chunks().len());
         w.v_mut(i.dst).flat_mut()[lane] = value;
         Flow::Next
     }

@@ -7,6 +7,7 @@ use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, all, any, by_exec, load, sto
 use crate::exec::level::with_f16c;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, InLoops};
+use crate::exec::number::narrow::to_bf16;
 use crate::exec::number::soft::{self, Round};
 use crate::state::wave::{CHUNK, Mode, Wave, lanes_of};
 
@@ -333,23 +334,98 @@ impl<const CLAMP: bool> Op3 for Dot2F32Bf16<CLAMP> {
     }
 }
 
-/// `v_dot2c_f32_bf16`: two multiply-adds to the destination, the one of the first pair first (CDNA4 ISA,
-/// `V_DOT2C_F32_BF16`).
-pub(crate) struct Dot2cF32Bf16;
-impl Op3 for Dot2cF32Bf16 {
+/// `v_dot2c_f32_bf16`, and gfx11's `v_dot2_f32_bf16`, clamped with `CLAMP`: two multiply-adds to the third source, the one of the
+/// first pair first (CDNA4 ISA, `V_DOT2C_F32_BF16`; RDNA3 ISA, `V_DOT2_F32_BF16`).
+pub(crate) struct Dot2cF32Bf16<const CLAMP: bool>;
+impl<const CLAMP: bool> Op3 for Dot2cF32Bf16<CLAMP> {
     type D = f32;
     type A = u32;
     type B = u32;
     type C = f32;
     #[inline(always)]
-    fn f(_: Mode, a: u32, b: u32, c: f32) -> f32 {
+    fn f(m: Mode, a: u32, b: u32, c: f32) -> f32 {
         let [(low_a, high_a), (low_b, high_b)] = [a, b].map(bf16_pair);
-        high_a.mul_add(high_b, low_a.mul_add(low_b, c))
+        let d = high_a.mul_add(high_b, low_a.mul_add(low_b, c));
+        if CLAMP { unit(m, d) } else { d }
     }
     fn moded(m: Mode, a: u32, b: u32, c: f32) -> f32 {
         let [(low_a, high_a), (low_b, high_b)] = [a, b].map(|v| flushed(m, bf16_pair(v)));
         let low = low_a.fma_in(m, low_b, c.flush(m, false)).flush(m, true);
-        high_a.fma_in(m, high_b, low).flush(m, true)
+        let d = high_a.fma_in(m, high_b, low).flush(m, true);
+        if CLAMP { unit(m, d) } else { d }
+    }
+}
+
+/// `v_dot2_f16_f16`: two multiply-adds in f32, the one of the first pair first, then one rounding. RDNA3 ISA gives the order of the
+/// sum (`V_DOT2_F16_F16`), but not how it is rounded.
+pub(crate) struct Dot2F16F16;
+impl Op3 for Dot2F16F16 {
+    type D = Half;
+    type A = u32;
+    type B = u32;
+    type C = Half;
+    #[inline(always)]
+    fn f(_: Mode, a: u32, b: u32, c: Half) -> Half {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(half_pair);
+        let [low_a, high_a, low_b, high_b] = [low_a, high_a, low_b, high_b].map(Half::to_f32);
+        Half::from_f32(high_a.mul_add(high_b, low_a.mul_add(low_b, c.to_f32())))
+    }
+    fn moded(m: Mode, a: u32, b: u32, c: Half) -> Half {
+        let [(low_a, high_a), (low_b, high_b)] = [a, b].map(half_pair);
+        let [low_a, high_a, low_b, high_b, c] =
+            [low_a, high_a, low_b, high_b, c].map(|v| v.flush(m, false).to_f32());
+        let d = high_a.mul_add(high_b, low_a.mul_add(low_b, c));
+        Half(soft::convert(soft::F32, soft::F16, Round::of(m.round64()), d.bits()) as u16).flush(m, true)
+    }
+}
+
+/// `v_dot2_bf16_bf16`: as [`Dot2F16F16`].
+pub(crate) struct Dot2Bf16Bf16;
+impl Op3 for Dot2Bf16Bf16 {
+    type D = u16;
+    type A = u32;
+    type B = u32;
+    type C = u16;
+    #[inline(always)]
+    fn f(m: Mode, a: u32, b: u32, c: u16) -> u16 {
+        to_bf16(Dot2cF32Bf16::<false>::f(m, a, b, f32::from_bits(u32::from(c) << 16)))
+    }
+}
+
+/// Returns the two f16 of a dword.
+#[inline(always)]
+fn half_pair(v: u32) -> (Half, Half) {
+    (Half(v as u16), Half((v >> 16) as u16))
+}
+
+/// `v_dot4_i32_iu8` and `v_dot8_i32_iu4`: adds the products of parts of `BITS` bits to the third source. `neg_lo` says which of the
+/// first two sources are signed. With the clamp bit the sum saturates, otherwise it wraps (RDNA3 ISA, `V_DOT4_I32_IU8`).
+pub(crate) struct DotIu<const BITS: u32>;
+
+impl<const BITS: u32> Exec for DotIu<BITS> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let select = Select(i.imm);
+        // Of an unsigned source, the upper bits of a part that is sign-extended are cut off again.
+        let keep = [0, 1].map(|n| if select.neg_lo(n) != 0 { !0 } else { (1u32 << BITS) - 1 });
+        let part =
+            |v: u32, n: u32, keep: u32| ((v << (32 - BITS * (n + 1))) as i32 >> (32 - BITS)) & keep as i32;
+        by_exec!(w, MASKED => {
+            for c in w.chunks() {
+                let (a, b, e) = (chunk(w, i, 0, 0, c), chunk(w, i, 1, 0, c), chunk(w, i, 2, 0, c));
+                let mut d = [0; CHUNK];
+                for j in 0..CHUNK {
+                    let mut sum = 0i32;
+                    for n in 0..32 / BITS {
+                        sum += part(a[j], n, keep[0]) * part(b[j], n, keep[1]);
+                    }
+                    let e = e[j] as i32;
+                    d[j] = if select.clamp() { e.saturating_add(sum) } else { e.wrapping_add(sum) };
+                }
+                store::<_, MASKED>(w, i.dst, c, &d);
+            }
+        });
+        Flow::Next
     }
 }
 
@@ -364,6 +440,8 @@ fn flushed(m: Mode, (low, high): (f32, f32)) -> (f32, f32) {
 }
 
 pub(crate) type DotBf16 = Dot<Dot2F32Bf16<false>, Dot2F32Bf16<true>>;
+/// `v_dot2_f32_bf16` on gfx11.
+pub(crate) type DotBf16Gfx11 = Dot<Dot2cF32Bf16<false>, Dot2cF32Bf16<true>>;
 pub(crate) type DotI16 = Dot<Dot2cI32I16, Dot2cI32I16Clamp>;
 pub(crate) type DotI8 = Dot<Dot4cI32I8, Dot4cI32I8Clamp>;
 pub(crate) type DotI4 = Dot<Dot8cI32I4, Dot8cI32I4Clamp>;

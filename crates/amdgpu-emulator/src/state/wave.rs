@@ -151,8 +151,6 @@ pub(crate) struct Wave {
     /// All ones in the lanes of `mask_exec`; see [`Wave::refresh_mask`].
     pub(crate) mask: Box<Lanes>,
     mask_exec: u64,
-    /// The lanes that the wave has: all ones, or the low 32 bits in a wave of 32.
-    pub(crate) all: u64,
     /// The index of the next instruction. Up to date while the wave is not running, and after
     /// [`crate::exec::inst::Flow::Jump`].
     pub(crate) next: u32,
@@ -278,7 +276,6 @@ impl Wave {
             all: !0,
             mask: Box::new(Lanes::ZERO),
             mask_exec: 0,
-            all: !0,
             next: 0,
             mode: Mode(0x3f0),
             trapsts: 0,

@@ -4,8 +4,9 @@ use amdgpu_isa::flags::{ACC, EXEC_OUT, KEEP, LIT, LIT_FACTOR, MASK_IN, SDST, SGP
 use amdgpu_isa::{Encoding, Row, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
+use crate::exec::exchange::{DESTINATION_HIGH, SOURCE_HIGH};
 use crate::exec::inst::{Inst, ModifierInst, NONE};
-use crate::exec::lanes::Forms;
+use crate::exec::lanes::{Forms, KEEPS_HALF, SOURCE_HALVES, TO_HIGH_HALF};
 use crate::exec::modifiers::MODIFIED;
 use crate::exec::operand::{
     Dpp, DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, temp,
@@ -63,6 +64,25 @@ impl Mods {
         let parts = (0..3).filter(|n| self.parts[*n] != DwordPart::ALL).fold(0, |mask, n| mask | 1 << n);
         self.abs | self.neg | parts | u32::from(self.dpp.is_some())
     }
+
+    /// Returns the signs of sources, and the halves of registers that are read and written, for [`Inst::imm`] of an executor that
+    /// applies them itself; `None` if there are other modifiers. `halves` says that the operation is one on halves.
+    fn inside(&self, halves: bool) -> Option<u32> {
+        let whole = self.parts == [DwordPart::ALL; 3] && self.part == DwordPart::ALL;
+        let are_halves = self.parts.iter().chain([&self.part]).all(|part| part.bits >= 16)
+            && (self.part == DwordPart::ALL || self.rest == UnwrittenBits::Keep);
+        if self.dpp.is_some() || self.omod != 0 || self.signed != 0 || !(whole || halves && are_halves) {
+            return None;
+        }
+        let high = |part: DwordPart| u32::from(part == DwordPart::HIGH);
+        let sources = (0..3).fold(0, |bits, n| bits | high(self.parts[n]) << (SOURCE_HALVES + n as u32));
+        let result = match self.part {
+            DwordPart::HIGH => KEEPS_HALF | TO_HIGH_HALF,
+            DwordPart::LOW => KEEPS_HALF,
+            _ => 0,
+        };
+        Some(self.neg | self.abs << 3 | sources | result)
+    }
 }
 
 /// Returns whether an operand is half a register.
@@ -102,6 +122,11 @@ impl Decoder<'_> {
         let mut mods = Mods::of(row);
         self.short_destination(partial, row, f.vdst, &mut mods);
         let mut a = self.first_source(partial, f.src0, row, &mut mods)?;
+        if row.name == "v_swap_b16" {
+            let is_high = |part| part == DwordPart::HIGH;
+            partial.inst.imm = if is_high(mods.parts[0]) { SOURCE_HIGH } else { 0 }
+                | if is_high(mods.part) { DESTINATION_HIGH } else { 0 };
+        }
         if row.name == "v_accvgpr_mov_b32" {
             partial.inst.dst += AGPR;
             if let Operand::Vector(v) = &mut a {
@@ -124,7 +149,12 @@ impl Decoder<'_> {
             let value = self.literal(partial)?;
             let k = Operand::Scalar(self.constant(partial, 2, u64::from(value), false));
             // madmk: d = a * k + b; madak: d = a * b + k.
-            if row.is(LIT_FACTOR) { [a, k, b] } else { [a, b, k] }
+            if row.is(LIT_FACTOR) {
+                mods.parts.swap(1, 2);
+                [a, k, b]
+            } else {
+                [a, b, k]
+            }
         } else if row.flags & MASK_IN != 0 {
             [a, b, Operand::Scalar(sreg::VCC)]
         } else {
@@ -248,7 +278,7 @@ impl Decoder<'_> {
             return Err(NotAnInstruction);
         }
         partial.inst.dst = if row.is(SGPR_DST) { self.scalar(f.vdst, Ty::B32) } else { f.vdst as u16 };
-        if self.target == Target::Gfx950
+        if (self.target == Target::Gfx950 || self.target.is_gfx11())
             && let Some(imm) = own_modifiers(row, &f)
         {
             let mut sources = [Operand::None; 3];
@@ -342,12 +372,11 @@ impl Decoder<'_> {
             return Ok(());
         }
         if let Some(columns) = signs
-            && !post
-            && mods.dpp.is_none()
-            && mods.parts == [DwordPart::ALL; 3]
+            && (!mods.clamp || clamps_inside)
+            && let Some(imm) = mods.inside(is_half(row.dst))
         {
             partial.inst.exec = self.executor(columns);
-            partial.inst.imm = mods.neg | mods.abs << 3;
+            partial.inst.imm = imm;
             set_sources(&mut partial.inst, &sources);
             return Ok(());
         }
@@ -454,14 +483,14 @@ fn op_sel(row: &Row, bits: u32, target: Target, mods: &mut Mods) {
     }
 }
 
-/// Returns the modifiers of an instruction of gfx950 whose executor applies them itself, for [`Inst::imm`]; `None` for
+/// Returns the modifiers of an instruction of gfx950 or gfx11 whose executor applies them itself, for [`Inst::imm`]; `None` for
 /// others.
 fn own_modifiers(row: &Row, f: &fields::Vop3) -> Option<u32> {
     match row.name {
         "v_bitop3_b32" => Some(f.truth_table()),
         "v_bitop3_b16" => Some(f.truth_table() | f.op_sel << 8),
         // The two bits of op_sel are DPP's bits, with the same numbers.
-        "v_permlane16_swap_b32" | "v_permlane32_swap_b32" => {
+        "v_permlane16_swap_b32" | "v_permlane32_swap_b32" | "v_permlane16_b32" | "v_permlanex16_b32" => {
             Some(f.op_sel & (FETCH_INACTIVE | BOUND_CONTROL))
         }
         _ => Plan::of(row, f.abs, f.neg, f.op_sel).map(Plan::bits),

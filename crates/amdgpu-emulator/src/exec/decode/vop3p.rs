@@ -4,10 +4,12 @@ use amdgpu_isa::flags::{DOUBLE, F8F6F4, MATRIX, SPARSE, WMMA};
 use amdgpu_isa::{Encoding, Mnemonic, Row, Target, Ty, Vop3p, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
-use super::vop::{Mods, set_sources};
+use super::vop::{DPP, DPP8, DPP8_FETCH_INACTIVE, Mods, set_sources};
+use crate::exec::inst::{Inst, ModifierInst};
 use crate::exec::matrix::Controls;
 use crate::exec::matrix_scaled::FORMATS;
-use crate::exec::operand::Operand;
+use crate::exec::modifiers::MODIFIED;
+use crate::exec::operand::{Dpp, DwordPart, Operand, SourceModifier, temp};
 use crate::exec::packed::Select;
 use crate::state::wave::AGPR;
 
@@ -35,6 +37,7 @@ impl Decoder<'_> {
             _ => {}
         }
         let mut sources = [Operand::None; 3];
+        let mut dpp = None;
         let mut select = Select::NONE.clamped(f.clamp);
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
             let bit = |bits: u32| bits >> n & 1;
@@ -47,7 +50,14 @@ impl Decoder<'_> {
                 _ if row.is(WMMA) && n == 2 && code < 256 => wmma_constant(row),
                 ty => ty,
             };
-            *source = self.source(partial, n, code, ty)?;
+            *source = if n == 0 && self.target.is_gfx11() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE)
+            {
+                let (lanes, control) = self.lanes_of_source(partial, code)?;
+                dpp = Some(lanes);
+                Operand::Vector(control.src0 as u16)
+            } else {
+                self.source(partial, n, code, ty)?
+            };
             // An operand has only the modifiers that have a meaning for its type.
             select = match row.src[n] {
                 _ if row.is(WMMA) => select.with(n, lo, hi, neg_lo, neg_hi),
@@ -56,14 +66,42 @@ impl Decoder<'_> {
                 Ty::B32 if row.name == "v_mfma_ld_scale_b32" => select.with(n, lo, hi, 0, 0),
                 // The sign of an f32 is in its high half.
                 // CDNA4 ISA, `V_DOT2_F32_BF16`: "NEG and ABS input modifiers do not affect S2".
-                Ty::F32 if row.name == "v_dot2_f32_bf16" => select.with(n, 0, 1, 0, 0),
+                Ty::F32 if row.name == "v_dot2_f32_bf16" && !self.target.is_gfx11() => {
+                    select.with(n, 0, 1, 0, 0)
+                }
                 Ty::F32 => select.with(n, 0, 1, 0, neg_lo),
+                // Here the bit says whether the source is signed.
+                Ty::B32 if matches!(row.name, "v_dot4_i32_iu8" | "v_dot8_i32_iu4") => {
+                    select.with(n, 0, 1, neg_lo, 0)
+                }
                 _ => select,
             };
         }
-        set_sources(&mut partial.inst, &sources);
         partial.inst.imm = select.0;
+        match dpp {
+            Some(dpp) => self.move_lanes(partial, sources, dpp),
+            None => set_sources(&mut partial.inst, &sources),
+        }
         Ok(())
+    }
+
+    /// Makes `partial` an instruction that moves source 0 between lanes, to its temporary register, before it computes.
+    fn move_lanes(&self, partial: &mut PartialInst, mut sources: [Operand; 3], dpp: Dpp) {
+        let fix = SourceModifier {
+            from: sources[0],
+            ty: Ty::B32,
+            part: DwordPart::ALL,
+            signed: false,
+            abs: false,
+            neg: false,
+        };
+        sources[0] = Operand::Vector(temp(0));
+        let mut inner = Inst { ext: None, ..partial.inst };
+        set_sources(&mut inner, &sources);
+        let ext =
+            ModifierInst { fixes: [Some(fix), None, None], dpp: Some(dpp), ..ModifierInst::around(inner) };
+        partial.inst.exec = self.executor(MODIFIED);
+        partial.inst.ext = Some(Box::new(ext));
     }
 
     /// Decodes VOP3P-MAI. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.

@@ -6,6 +6,7 @@ use super::notation::*;
 use crate::exec::arith::*;
 use crate::exec::bits::*;
 use crate::exec::convert::*;
+use crate::exec::exchange::*;
 use crate::exec::number::half16::Half;
 use crate::exec::transcendental::*;
 use crate::exec::{control, vop3};
@@ -106,8 +107,17 @@ pub(super) fn vop1(op: Vop1, target: Target) -> Impl {
         Vop1::v_permlane32_swap_b32 => one::<vop3::PermlaneSwap<32>>(),
         Vop1::v_cvt_f32_bf16 => hot1::<CvtF32Bf16>(),
         // Instructions of gfx11.
-        Vop1::v_pipeflush | Vop1::v_mov_b16 | Vop1::v_movreld_b32 | Vop1::v_movrels_b32
-        | Vop1::v_movrelsd_b32 | Vop1::v_movrelsd_2_b32 | Vop1::v_swap_b16 | Vop1::v_permlane64_b32
-        | Vop1::v_swaprel_b32 | Vop1::v_not_b16 | Vop1::v_cvt_i32_i16 | Vop1::v_cvt_u32_u16 => Impl::Unimplemented,
+        Vop1::v_pipeflush => one::<control::Nop>(),
+        Vop1::v_mov_b16 => hot1::<MovB32>(),
+        Vop1::v_movreld_b32 => one::<MoveRelative<OF_DESTINATION>>(),
+        Vop1::v_movrels_b32 => one::<MoveRelative<OF_SOURCE>>(),
+        Vop1::v_movrelsd_b32 => one::<MoveRelative<OF_BOTH>>(),
+        Vop1::v_movrelsd_2_b32 => one::<MoveRelative<OF_EACH>>(),
+        Vop1::v_swap_b16 => one::<SwapHalves>(),
+        Vop1::v_permlane64_b32 => one::<Permlane64>(),
+        Vop1::v_swaprel_b32 => one::<SwapRelative>(),
+        Vop1::v_not_b16 => op1::<NotB32>(),
+        Vop1::v_cvt_i32_i16 => rare1::<CvtI32I16>(),
+        Vop1::v_cvt_u32_u16 => rare1::<CvtU32U16>(),
     }
 }

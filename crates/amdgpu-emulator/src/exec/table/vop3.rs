@@ -8,6 +8,7 @@ use crate::exec::bits::*;
 use crate::exec::carry::*;
 use crate::exec::convert::*;
 use crate::exec::divide::*;
+use crate::exec::exchange::Permlane;
 use crate::exec::halves::CvtPk;
 use crate::exec::integer::*;
 use crate::exec::level::{columns, two_columns};
@@ -16,6 +17,7 @@ use crate::exec::number::half16::Half;
 use crate::exec::scaled::Convert;
 use crate::exec::transcendental::*;
 use crate::exec::vop3::{self, *};
+use crate::exec::vop3p::{Dot2Bf16Bf16, Dot2F16F16};
 
 #[rustfmt::skip]
 pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
@@ -196,11 +198,26 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         | Vop3::v_cvt_scalef32_pk_bf16_fp8
         | Vop3::v_cvt_scalef32_pk_bf16_bf8 => Impl::Plain(two_columns::<Convert>()),
         // Instructions of gfx11.
-        Vop3::v_fma_dx9_zero_f32 | Vop3::v_mullit_f32 | Vop3::v_xor3_b32 | Vop3::v_permlane16_b32
-        | Vop3::v_permlanex16_b32 | Vop3::v_cndmask_b16 | Vop3::v_maxmin_f32 | Vop3::v_minmax_f32
-        | Vop3::v_maxmin_f16 | Vop3::v_minmax_f16 | Vop3::v_maxmin_u32 | Vop3::v_minmax_u32
-        | Vop3::v_maxmin_i32 | Vop3::v_minmax_i32 | Vop3::v_dot2_f16_f16 | Vop3::v_dot2_bf16_bf16
-        | Vop3::v_cvt_pk_i16_f32 | Vop3::v_cvt_pk_u16_f32 | Vop3::v_and_b16 | Vop3::v_or_b16
-        | Vop3::v_xor_b16 => Impl::Unimplemented,
+        Vop3::v_fma_dx9_zero_f32 => rare3::<FmaDx9ZeroF32>(),
+        Vop3::v_mullit_f32 => rare3::<MullitF32>(),
+        Vop3::v_xor3_b32 => op3::<Xor3B32>(),
+        Vop3::v_permlane16_b32 => one::<Permlane<false>>(),
+        Vop3::v_permlanex16_b32 => one::<Permlane<true>>(),
+        Vop3::v_cndmask_b16 => lanes(CNDMASK),
+        Vop3::v_maxmin_f32 => rare3::<MaxMin<f32>>(),
+        Vop3::v_minmax_f32 => rare3::<MinMax<f32>>(),
+        Vop3::v_maxmin_f16 => half::<MaxMin<Half>>(),
+        Vop3::v_minmax_f16 => half::<MinMax<Half>>(),
+        Vop3::v_maxmin_u32 => rare3::<MaxMinU32>(),
+        Vop3::v_minmax_u32 => rare3::<MinMaxU32>(),
+        Vop3::v_maxmin_i32 => rare3::<MaxMinI32>(),
+        Vop3::v_minmax_i32 => rare3::<MinMaxI32>(),
+        Vop3::v_dot2_f16_f16 => rare3::<Dot2F16F16>(),
+        Vop3::v_dot2_bf16_bf16 => rare3::<Dot2Bf16Bf16>(),
+        Vop3::v_cvt_pk_i16_f32 => rare2::<CvtPkI16F32>(),
+        Vop3::v_cvt_pk_u16_f32 => rare2::<CvtPkU16F32>(),
+        Vop3::v_and_b16 => hot2::<AndB32>(),
+        Vop3::v_or_b16 => hot2::<OrB32>(),
+        Vop3::v_xor_b16 => hot2::<XorB32>(),
     }
 }

@@ -195,7 +195,8 @@ fn common(op: Vop3p) -> Impl {
         Vop3p::v_smfmac_f32_32x32x32_bf8_fp8 => rare::<Smfmac<mx::Fnuz, 32, 8, 16, false>>(),
         Vop3p::v_smfmac_f32_32x32x32_fp8_bf8 => rare::<Smfmac<mx::Fnuz, 32, 8, 16, false>>(),
         Vop3p::v_smfmac_f32_32x32x32_fp8_fp8 => rare::<Smfmac<mx::Fnuz, 32, 8, 16, false>>(),
-        Vop3p::v_dot2_f32_bf16 => ELSEWHERE,
+        // gfx950 has its own order of the sum.
+        Vop3p::v_dot2_f32_bf16 => plain::<DotBf16Gfx11>(),
         Vop3p::v_pk_minimum3_f16 => ELSEWHERE,
         Vop3p::v_pk_maximum3_f16 => ELSEWHERE,
         Vop3p::v_mfma_ld_scale_b32 => ELSEWHERE,
@@ -222,7 +223,8 @@ fn common(op: Vop3p) -> Impl {
         Vop3p::v_smfmac_f32_16x16x64_f16 => ELSEWHERE,
         Vop3p::v_smfmac_f32_32x32x32_f16 => ELSEWHERE,
         // Instructions of gfx11.
-        Vop3p::v_dot4_i32_iu8 | Vop3p::v_dot8_i32_iu4 => Impl::Unimplemented,
+        Vop3p::v_dot4_i32_iu8 => plain::<DotIu<8>>(),
+        Vop3p::v_dot8_i32_iu4 => plain::<DotIu<4>>(),
         Vop3p::v_wmma_f32_16x16x16_f16 => f16c::<WmmaF32<F16<InLoops>>, WmmaF32<F16<F16c>>>(),
         Vop3p::v_wmma_f32_16x16x16_bf16 => rare::<WmmaF32<Bf16>>(),
         Vop3p::v_wmma_f16_16x16x16_f16 => f16c::<WmmaHalf<F16<InLoops>>, WmmaHalf<F16<F16c>>>(),
