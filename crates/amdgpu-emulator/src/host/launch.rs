@@ -71,7 +71,7 @@ fn has_sram_ecc(code: &TargetId, target: Target, device: bool) -> bool {
 }
 
 /// Returns the number of lanes of a kernel's waves. Only gfx11 has waves of 32.
-fn lanes_of_waves(k: &KernelSignature, target: Target) -> Result<u32> {
+pub(super) fn lanes_of_waves(k: &KernelSignature, target: Target) -> Result<u32> {
     match (k.descriptor.wave32(), target.is_gfx11()) {
         (false, _) => Ok(LANES as u32),
         (true, true) => Ok(32),

@@ -6,7 +6,7 @@ use amdgpu_isa::Target;
 use code_object::CodeObject;
 
 use super::config::MachineConfig;
-use super::launch::{Dispatch, DispatchSetup};
+use super::launch::{Dispatch, DispatchSetup, lanes_of_waves};
 use super::program::LoadedProgram;
 use crate::exec::level::SimdLevel;
 use crate::memory::AddressSpace;
@@ -118,27 +118,25 @@ fn a_workgroup_has_up_to_32_waves_of_32() {
     assert_eq!(begun(&setup, 31, [0; 3]).v(0).flat()[31], 1023);
 }
 
-/// gfx9 has no waves of 32: the same kernel in a code object that says it is for gfx942.
 #[test]
 fn gfx9_refuses_waves_of_32() {
-    let mut object = WAVE32.to_vec();
-    // The low byte of `e_flags`: EF_AMDGPU_MACH_AMDGCN_GFX942.
-    assert_eq!(object[48], 0x41);
-    object[48] = 0x4c;
-    let object = CodeObject::parse(&object).unwrap();
-    let space = Arc::new(AddressSpace::new(1 << 24));
-    let program = LoadedProgram::load(&object, &space, SimdLevel::Portable).unwrap();
-    let dispatch = Dispatch {
-        kernel: 0,
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_lds: 0,
-        kernarg: &[],
-        cooperative: false,
+    let lanes = |object, target| {
+        let object = CodeObject::parse(object).unwrap();
+        lanes_of_waves(&object.kernels()[0], target)
     };
-    let error = DispatchSetup::new(&program.inner, &MachineConfig::default(), &space, &dispatch, [0; 3])
-        .err()
-        .expect("a wave of 32");
-    assert!(matches!(&error, Error::InvalidLaunch { reason, .. } if reason.contains("32 lanes")), "{error}");
-    assert!(error.to_string().contains("gfx942"), "{error}");
+    for target in Target::ALL {
+        assert_eq!(lanes(WAVE64, target).unwrap(), 64);
+        match lanes(WAVE32, target) {
+            Ok(lanes) => assert!(lanes == 32 && target.is_gfx11(), "{target:?}"),
+            Err(Error::InvalidLaunch { kernel, reason }) => {
+                assert!(kernel == "initial" && !target.is_gfx11());
+                let processor = target.processor();
+                assert_eq!(
+                    reason,
+                    format!("it is compiled for waves of 32 lanes; those of {processor} have 64")
+                );
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
