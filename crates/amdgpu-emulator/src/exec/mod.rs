@@ -17,6 +17,7 @@ pub(crate) mod carry;
 pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod decode;
+pub(crate) mod descriptor;
 pub(crate) mod divide;
 pub(crate) mod ds;
 pub(crate) mod ds_permute;
@@ -44,6 +45,7 @@ mod op;
 pub(crate) mod operand;
 pub(crate) mod packed;
 pub(crate) mod salu;
+pub(crate) mod scalar_op;
 pub(crate) mod scaled;
 pub(crate) mod smem;
 pub(crate) mod table;
@@ -96,6 +98,8 @@ mod notices_tests;
 pub(crate) mod packed_tests;
 #[cfg(test)]
 pub(crate) mod salu_tests;
+#[cfg(test)]
+pub(crate) mod scalar_op_tests;
 #[cfg(test)]
 pub(crate) mod scalar_scratch_tests;
 #[cfg(test)]

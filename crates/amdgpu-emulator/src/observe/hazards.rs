@@ -326,8 +326,12 @@ impl Hazards {
         i: &Inst,
         info: &Info,
     ) {
-        let Some(history) = self.waves.get_mut(w.id as usize) else { return };
         let target = cx.code.target;
+        // "Inserting S_NOP is not required to achieve correct operation" (RDNA3 ISA, 5.6).
+        if target.is_gfx11() {
+            return;
+        }
+        let Some(history) = self.waves.get_mut(w.id as usize) else { return };
         let Some(traits) = info.traits else { return };
         let mut hazards = of_operands(history, &traits, i, info, target);
         hazards.extend(of_state(history, &traits, target));
