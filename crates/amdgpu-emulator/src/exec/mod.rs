@@ -79,6 +79,12 @@ pub(crate) mod flow_tests;
 #[cfg(test)]
 pub(crate) mod fork_tests;
 #[cfg(test)]
+pub(crate) mod gfx11_buffer_tests;
+#[cfg(test)]
+pub(crate) mod gfx11_control_tests;
+#[cfg(test)]
+pub(crate) mod gfx11_tests;
+#[cfg(test)]
 mod gws_tests;
 #[cfg(test)]
 mod halves_tests;
