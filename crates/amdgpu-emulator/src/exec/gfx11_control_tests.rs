@@ -128,6 +128,21 @@ fn padding_is_illegal() {
     }
 }
 
+/// A result for NULL is lost, but SCC is set (RDNA3 ISA, 3.4.4; 6.2 says the opposite).
+#[test]
+fn results_for_null() {
+    const NULL: u32 = 124;
+    for mut rig in rigs() {
+        rig.w.set_s32(sreg::M0, 5);
+        rig.w.set_s32(4, 6);
+        for (name, scc) in [("s_and_b32", true), ("s_xor_b32", false)] {
+            rig.w.set_scc(!scc);
+            rig.run(&[rig.sop2(name, NULL, 4, 4), rig.sop1("s_mov_b32", 7, NULL)]);
+            assert_eq!((rig.w.scc(), rig.w.s32(7), rig.w.s32(sreg::M0)), (scc, 0, 5), "{name}");
+        }
+    }
+}
+
 /// Hints, waits and cache control change no register.
 fn idle() {
     let names = [
