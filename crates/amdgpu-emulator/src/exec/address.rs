@@ -29,6 +29,14 @@ pub(crate) fn based(w: &Wave, i: &Inst) -> Based {
     Based { base: w.s64(i.sdst).wrapping_add(offset(i)), offsets: *w.v(i.src[0]).flat() }
 }
 
+/// Returns the base in a pair of SGPRs, which may be missing, plus the instruction's offset, and 4 bytes times the lane's number
+/// (RDNA3 ISA, 11.2, "GT").
+#[inline(always)]
+pub(crate) fn by_lane(w: &Wave, i: &Inst) -> Based {
+    let base = if i.sdst == NONE { 0 } else { w.s64(i.sdst) };
+    Based { base: base.wrapping_add(offset(i)), offsets: std::array::from_fn(|lane| 4 * lane as u32) }
+}
+
 /// Returns each lane's byte offset in its private memory. The value of `FLAT_SCRATCH` does not matter: each wave has a
 /// private memory of its own.
 #[inline(always)]

@@ -119,6 +119,8 @@ pub(crate) trait Rmw {
     const TWO: bool = false;
     /// Whether the operation is on floats. gfx90a does not perform these in fine-grained memory.
     const FLOAT: bool = false;
+    /// Whether the operation adds floats.
+    const SUMS: bool = false;
     /// Returns the new value. `m` says whether denormals are flushed.
     fn f(m: Mode, old: Self::T, a: Self::T, b: Self::T) -> Self::T;
     /// Applies the operation to memory that other threads may access, and returns the previous value.
@@ -170,6 +172,16 @@ integer_ops! {
     Or: |old, a| old | a;
     Xor: |old, a| old ^ a;
     Swap: |_old, a| a, swap;
+}
+
+/// `*_atomic_csub_u32`: subtracts; the result is 0 where it would be negative (RDNA3 ISA, `GLOBAL_ATOMIC_CSUB_U32`).
+pub(crate) struct SubClamp;
+impl Rmw for SubClamp {
+    type T = u32;
+    #[inline(always)]
+    fn f(_: Mode, old: u32, a: u32, _: u32) -> u32 {
+        old.saturating_sub(a)
+    }
 }
 
 /// Declares operations of two data operands: `Name(types): |mode, old, a, b| new;`.
@@ -281,14 +293,15 @@ macro_rules! add {
     }};
 }
 
-/// Declares float operations on the bits: `Name(type): |mode, old, a| new;`.
+/// Declares float operations on the bits: `Name(type): |mode, old, a| new;`, with `sums true` after the type of sums.
 macro_rules! float_ops {
-    ($($(#[$doc:meta])* $name:ident($ty:ty): |$m:ident, $old:ident, $a:ident| $new:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($ty:ty $(, sums $sums:literal)?): |$m:ident, $old:ident, $a:ident| $new:expr;)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
         impl Rmw for $name {
             type T = $ty;
             const FLOAT: bool = true;
+            $(const SUMS: bool = $sums;)?
             #[inline(always)]
             fn f($m: Mode, $old: $ty, $a: $ty, _: $ty) -> $ty {
                 $new
@@ -308,19 +321,19 @@ fn flush_in64(m: Mode) -> bool {
 }
 
 float_ops! {
-    AddF32(u32): |m, old, a| {
+    AddF32(u32, sums true): |m, old, a| {
         let flush = |v, on: bool| if on { F32::flush(v) } else { v };
         let (old, a) = (flush(old, flush_in32(m)), flush(a, flush_in32(m)));
         flush(add!(F32, f32, 0x7fc0_0000, old, a), m.denorm32() & 2 == 0)
     };
     /// Adds; never flushes denormals.
-    AddF64(u64): |_m, old, a| add!(F64, f64, 0x7ff8_0000_0000_0000, old, a);
+    AddF64(u64, sums true): |_m, old, a| add!(F64, f64, 0x7ff8_0000_0000_0000, old, a);
     MinF32(u32): |m, old, a| choose::<F32>(old, a, false, flush_in32(m));
     MaxF32(u32): |m, old, a| choose::<F32>(old, a, true, flush_in32(m));
     MinF64(u64): |m, old, a| choose::<F64>(old, a, false, flush_in64(m));
     MaxF64(u64): |m, old, a| choose::<F64>(old, a, true, flush_in64(m));
-    PkAddF16(u32): |m, old, a| halves(old, a, |x, y| add_f16(m, x, y));
-    PkAddBf16(u32): |m, old, a| halves(old, a, |x, y| add_bf16(m, x, y));
+    PkAddF16(u32, sums true): |m, old, a| halves(old, a, |x, y| add_f16(m, x, y));
+    PkAddBf16(u32, sums true): |m, old, a| halves(old, a, |x, y| add_bf16(m, x, y));
 }
 
 #[inline(always)]
@@ -359,26 +372,33 @@ fn add_bf16(m: Mode, old: u16, a: u16) -> u16 {
     }
 }
 
-/// `ds_cmpst_f32`: compares as numbers. If the mode flushes denormals of sources, the stored value is flushed too.
-pub(crate) struct CmpstF32;
-impl Rmw for CmpstF32 {
-    type T = u32;
-    const TWO: bool = true;
-    fn f(m: Mode, old: u32, a: u32, b: u32) -> u32 {
-        let flush = |v| if flush_in32(m) { F32::flush(v) } else { v };
-        flush(if F32::equal(flush(old), flush(a)) { b } else { old })
-    }
+/// Declares compare-and-swaps of floats: `Name(type, format, flush_in): (compare, new);`, with the data operands that are the value
+/// to compare with and the new value.
+macro_rules! float_swaps {
+    ($($(#[$doc:meta])* $name:ident($ty:ty, $format:ty, $flush:ident): |$a:ident, $b:ident| $compare:ident, $new:ident;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+        impl Rmw for $name {
+            type T = $ty;
+            const TWO: bool = true;
+            const FLOAT: bool = true;
+            #[inline(always)]
+            fn f(m: Mode, old: $ty, $a: $ty, $b: $ty) -> $ty {
+                let flush = |v| if $flush(m) { <$format>::flush(v) } else { v };
+                flush(if <$format>::equal(flush(old), flush($compare)) { $new } else { old })
+            }
+        }
+    )*};
 }
 
-/// `ds_cmpst_f64`; see [`CmpstF32`].
-pub(crate) struct CmpstF64;
-impl Rmw for CmpstF64 {
-    type T = u64;
-    const TWO: bool = true;
-    fn f(m: Mode, old: u64, a: u64, b: u64) -> u64 {
-        let flush = |v| if flush_in64(m) { F64::flush(v) } else { v };
-        flush(if F64::equal(flush(old), flush(a)) { b } else { old })
-    }
+float_swaps! {
+    /// `ds_cmpst_f32`: compares as numbers. If the mode flushes denormals of sources, the stored value is flushed too.
+    CmpstF32(u32, F32, flush_in32): |a, b| a, b;
+    CmpstF64(u64, F64, flush_in64): |a, b| a, b;
+    /// `ds_cmpstore_f32` and `*_atomic_cmpswap_f32`, whose operands are the new value, then the value to compare with
+    /// (RDNA3 ISA, `DS_CMPSTORE_F32`; 13.2 for denormals).
+    CmpSwapF32(u32, F32, flush_in32): |a, b| b, a;
+    CmpSwapF64(u64, F64, flush_in64): |a, b| b, a;
 }
 
 /// The registers of an atomic's operands.
@@ -416,12 +436,15 @@ impl Operands {
     }
 }
 
-/// Returns a MODE with the denormal handling of global atomics: denormals are kept, except that the L2 cache of gfx90a
-/// flushes them in f32 sums (LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`).
-fn memory_mode(cx: &ExecContext) -> Mode {
+/// Returns a MODE with the denormal handling of global atomics. Denormals are kept, except that the L2 cache of gfx90a flushes
+/// them in f32 sums (LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`). On gfx11, sums flush those of sources, and comparisons
+/// do what MODE says about those of sources (RDNA3 ISA, 13.2).
+fn memory_mode<O: Rmw>(cx: &ExecContext, mode: Mode) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
-        Target::Gfx942 | Target::Gfx950 | Target::Gfx11 | Target::Gfx115 => Mode(0xf0),
+        Target::Gfx942 | Target::Gfx950 => Mode(0xf0),
+        Target::Gfx11 | Target::Gfx115 if O::SUMS => Mode(0xe0),
+        Target::Gfx11 | Target::Gfx115 => mode,
     }
 }
 
@@ -438,7 +461,7 @@ fn memory_rmw<O: Rmw>(
 ) -> Flow {
     let mut mask = Lanes::ZERO;
     let Some(active) = Active::of(exec, &mut mask) else { return Flow::Next };
-    let m = memory_mode(cx);
+    let m = memory_mode::<O>(cx, w.mode);
     let size = <O::T as Bits>::E::SIZE;
     let Some(cells) = cx.mem.checked::<Wide, <O::T as Bits>::E>(slot, at, &active) else {
         return memory_rmw_apart::<O>(w, cx, slot, at, exec, o, flat);
@@ -475,7 +498,7 @@ fn memory_rmw_apart<O: Rmw>(
     o: Operands,
     flat: bool,
 ) -> Flow {
-    let m = memory_mode(cx);
+    let m = memory_mode::<O>(cx, w.mode);
     let size = <O::T as Bits>::E::SIZE;
     for lane in lanes_of(exec) {
         let who = Who::lane(pc, w.id, lane);

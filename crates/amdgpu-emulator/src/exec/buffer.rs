@@ -1,7 +1,10 @@
 //! MUBUF and MTBUF: accesses through buffer descriptors, also to private memory on gfx90a, and cache control.
 
+use amdgpu_isa::Encoding;
+
 use crate::exec::access::{Load, Store, global_fault, load_at, scratch_load, scratch_store, store_at};
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
+use crate::exec::descriptor::{Check, Descriptor};
 use crate::exec::inst::{ExecContext, Flow, Inst, REPORTED, executors, flag};
 use crate::exec::notices::Who;
 use crate::exec::to_lds::{buffer_base, to_lds};
@@ -21,16 +24,11 @@ executors! {
     }
 }
 
-/// The number of contiguous bytes of one index in a swizzled buffer. The descriptor of gfx9 has no field for it.
-const ELEMENT: u32 = 4;
-
-/// The addresses of one access through a descriptor (CDNA ISA, "Buffer addressing").
+/// The addresses of one access through a descriptor (CDNA ISA, "Buffer addressing"; RDNA3 ISA, 9.4).
 pub(crate) struct Reach {
+    descriptor: Descriptor,
+    /// The address of index 0 and offset 0.
     base: u64,
-    stride: u64,
-    swizzle: bool,
-    /// The number of consecutive indices that are interleaved in a swizzled buffer.
-    index_stride: u64,
     range: Range,
     index: [u32; LANES],
     offset: [u32; LANES],
@@ -47,27 +45,45 @@ enum Range {
     Bytes(u32),
     /// Structured buffers: the index.
     Records(u32),
+    /// Structured buffers of gfx11: the index, and the end of the access in its record.
+    RecordsOf { records: u32, stride: u32 },
+    /// Nothing is in range.
+    Nowhere,
+}
+
+impl Range {
+    fn of(descriptor: &Descriptor, idxen: bool, soffset: u32) -> Range {
+        let Descriptor { stride, records, add_tid, .. } = *descriptor;
+        let swizzled = descriptor.element.is_some();
+        let bytes = if swizzled { records } else { records.saturating_sub(soffset) };
+        match descriptor.check {
+            Check::ByStride => match (add_tid, idxen) {
+                (true, false) => Range::None,
+                (_, true) if stride != 0 => Range::Records(records),
+                _ => Range::Bytes(bytes),
+            },
+            // RDNA3 ISA, 9.4.1, table 46.
+            Check::IndexAndOffset => Range::RecordsOf { records, stride: stride as u32 },
+            Check::Index => Range::Records(records),
+            Check::Empty if records == 0 => Range::Nowhere,
+            Check::Empty => Range::None,
+            Check::Raw if swizzled && stride != 0 => Range::RecordsOf { records, stride: stride as u32 },
+            Check::Raw => Range::Bytes(records.saturating_sub(soffset)),
+        }
+    }
 }
 
 impl Reach {
     /// Returns the addresses of a MUBUF or MTBUF instruction.
     pub(crate) fn new(w: &Wave, i: &Inst) -> Reach {
-        let low = w.s64(i.src[2]);
-        let records = w.s32(i.src[2] + 2);
-        let word3 = w.s32(i.src[2] + 3);
+        let descriptor = Descriptor::of(w, i);
         let (offen, idxen) = (i.flags & flag::OFFEN != 0, i.flags & flag::IDXEN != 0);
-        let add_tid = word3 >> 23 & 1 != 0;
-        let mut stride = low >> 48 & 0x3fff;
-        if add_tid {
-            // The field of the data format holds the upper bits of the stride.
-            stride |= u64::from(word3 >> 15 & 0xf) << 14;
-        }
         let mut index = [0; LANES];
         let mut offset = [i.imm; LANES];
         if idxen {
             index = *w.v(i.src[0]).flat();
         }
-        if add_tid {
+        if descriptor.add_tid {
             for (lane, index) in index.iter_mut().enumerate() {
                 *index = index.wrapping_add(lane as u32);
             }
@@ -78,19 +94,16 @@ impl Reach {
                 offset[lane] = v[lane].wrapping_add(i.imm);
             }
         }
-        let (swizzle, soffset) = (low >> 63 != 0, w.s32(i.sdst));
-        let range = match (add_tid, idxen) {
-            (true, false) => Range::None,
-            (_, true) if stride != 0 => Range::Records(records),
-            _ if swizzle => Range::Bytes(records),
-            _ => Range::Bytes(records.saturating_sub(soffset)),
-        };
+        let soffset = w.s32(i.sdst);
+        let typed = i.row.encoding() == Some(Encoding::Mtbuf);
         Reach {
-            base: (low & 0xffff_ffff_ffff).wrapping_add(u64::from(soffset)),
-            stride,
-            swizzle,
-            index_stride: 8 << (word3 >> 21 & 3),
-            range,
+            base: descriptor.base.wrapping_add(u64::from(soffset)),
+            range: if descriptor.is_unbound(typed) {
+                Range::Nowhere
+            } else {
+                Range::of(&descriptor, idxen, soffset)
+            },
+            descriptor,
             index,
             offset,
         }
@@ -99,13 +112,14 @@ impl Reach {
     /// Returns the guest address of byte `extra` of a lane's data.
     pub(crate) fn address(&self, lane: usize, extra: u32) -> u64 {
         let (index, offset) = (u64::from(self.index[lane]), self.offset[lane].wrapping_add(extra));
-        let offset = if self.swizzle {
-            let (msb, lsb) = (u64::from(offset / ELEMENT * ELEMENT), u64::from(offset % ELEMENT));
-            (index / self.index_stride * self.stride + msb) * self.index_stride
-                + index % self.index_stride * u64::from(ELEMENT)
+        let Descriptor { stride, index_stride, element, .. } = self.descriptor;
+        let offset = if let Some(element) = element {
+            let (msb, lsb) = (u64::from(offset / element * element), u64::from(offset % element));
+            (index / index_stride * stride + msb) * index_stride
+                + index % index_stride * u64::from(element)
                 + lsb
         } else {
-            index * self.stride + u64::from(offset)
+            index * stride + u64::from(offset)
         };
         self.base.wrapping_add(offset)
     }
@@ -116,6 +130,11 @@ impl Reach {
             Range::None => true,
             Range::Bytes(bytes) => u64::from(self.offset[lane]) + u64::from(extra + size) <= u64::from(bytes),
             Range::Records(records) => self.index[lane] < records,
+            Range::RecordsOf { records, stride } => {
+                let end = u64::from(self.offset[lane]) + u64::from(extra + size);
+                self.index[lane] < records && end <= u64::from(stride)
+            }
+            Range::Nowhere => false,
         }
     }
 
@@ -134,16 +153,21 @@ impl Reach {
             Range::None => true,
             Range::Bytes(bytes) => bytes.checked_sub(size).is_some_and(|last| largest(&self.offset) <= last),
             Range::Records(records) => largest(&self.index) < records,
+            Range::RecordsOf { records, stride } => {
+                let fits = stride.checked_sub(size).is_some_and(|last| largest(&self.offset) <= last);
+                fits && largest(&self.index) < records
+            }
+            Range::Nowhere => false,
         }
     }
 
     /// Returns the address of every lane.
     pub(crate) fn addresses(&self) -> Wide {
-        if self.swizzle {
+        if self.descriptor.element.is_some() {
             return Wide(std::array::from_fn(|lane| self.address(lane, 0)));
         }
         // The stride has 18 bits.
-        let stride = u64::from(self.stride as u32);
+        let stride = u64::from(self.descriptor.stride as u32);
         Wide(std::array::from_fn(|lane| {
             let offset = u64::from(self.index[lane]) * stride + u64::from(self.offset[lane]);
             self.base.wrapping_add(offset)
@@ -152,7 +176,7 @@ impl Reach {
 
     /// Returns whether `size` bytes of a lane have consecutive addresses.
     fn is_contiguous(&self, size: u32) -> bool {
-        !self.swizzle || size <= ELEMENT
+        self.descriptor.element.is_none() || size <= 4
     }
 
     /// Returns the addresses if the `size` bytes of each lane of `exec` are in range and contiguous; otherwise `None`.

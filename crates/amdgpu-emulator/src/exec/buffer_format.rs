@@ -8,8 +8,10 @@ use amdgpu_isa::Encoding;
 use half::f16;
 
 use crate::exec::buffer::{Reach, fault, load_part, store_part};
+use crate::exec::descriptor::{Descriptor, FormatNumber};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, flag};
 use crate::exec::notices::Who;
+use crate::exec::number::half16;
 use crate::exec::to_lds::{buffer_base, to_lds};
 use crate::report::access::AccessKind;
 use crate::state::wave::{LANES, Wave, lanes_of};
@@ -65,6 +67,11 @@ impl Numbers {
 
     fn is_integer(self) -> bool {
         matches!(self, Numbers::Uint | Numbers::Sint)
+    }
+
+    /// Returns the number one in a register.
+    fn one(self) -> u32 {
+        if self.is_integer() { 1 } else { 1f32.to_bits() }
     }
 
     /// Converts a component of `bits` bits to the value of a register: an integer, or the bits of an f32.
@@ -172,21 +179,28 @@ pub(crate) struct Format {
     numbers: Numbers,
     /// What a load gives for each of x, y, z, w: 0 and 1 select these constants, 4 to 7 a component.
     select: [u32; 4],
+    /// A load of 16 bits rounds floats towards zero: on gfx11 those of 32 bits in memory (RDNA3 ISA, 9.3.1).
+    truncates: bool,
+    /// What a load out of range gives: 0, but on gfx11 a component that selects 1 has it (RDNA3 ISA, 9.4.1, note 1).
+    outside: [u32; 4],
 }
 
 impl Format {
     pub(crate) fn of(w: &Wave, i: &Inst) -> Format {
-        let word3 = w.s32(i.src[2] + 3);
-        let typed = i.row.encoding() == Some(Encoding::Mtbuf);
-        let (data, number, select) = if typed {
-            (i.raw[0] >> 19 & 15, i.raw[0] >> 23 & 7, [4, 5, 6, 7])
-        } else {
-            (word3 >> 15 & 15, word3 >> 12 & 7, [0, 3, 6, 9].map(|at| word3 >> at & 7))
+        let descriptor = Descriptor::of(w, i);
+        let is_gfx11 = i.flags & flag::GFX11 != 0;
+        let (number, select) = match (i.row.encoding(), i.raw[0] >> 19 & 0x7f) {
+            (Some(Encoding::Mtbuf), format) if is_gfx11 => (FormatNumber::Unified(format), [4, 5, 6, 7]),
+            (Some(Encoding::Mtbuf), format) => (FormatNumber::Split(format & 15, format >> 4), [4, 5, 6, 7]),
+            _ => (descriptor.format, descriptor.select),
         };
-        match Numbers::of(number) {
-            Some(numbers) => Format { layout: layout(data), numbers, select },
-            None => Format { layout: &[], numbers: Numbers::Uint, select },
-        }
+        let (data, number) = number.parts();
+        let layout = layout(data);
+        let (layout, numbers) =
+            Numbers::of(number).map_or(((&[]) as _, Numbers::Uint), |numbers| (layout, numbers));
+        let truncates = is_gfx11 && numbers == Numbers::Float && layout.first() == Some(&32);
+        let outside = select.map(|select| if is_gfx11 && select == 1 { numbers.one() } else { 0 });
+        Format { layout, numbers, select, truncates, outside }
     }
 
     /// Returns the size of all components in bytes.
@@ -201,7 +215,7 @@ impl Format {
 
     /// Converts memory to the values of x, y, z, w.
     fn decode(&self, words: [u32; 4]) -> [u32; 4] {
-        let one = if self.numbers.is_integer() { 1 } else { 1f32.to_bits() };
+        let one = self.numbers.one();
         let mut components = [0, 0, 0, one];
         let mut at = 0;
         for (component, bits) in components.iter_mut().zip(self.layout) {
@@ -252,7 +266,7 @@ fn load(
     let (reach, format, exec) = (Reach::new(w, i), Format::of(w, i), w.exec());
     let (size, unit) = (format.size(), format.unit());
     let inside = if size == 0 { 0 } else { reach.whole(exec, size) };
-    let mut values = [[0; 4]; LANES];
+    let mut values = [format.outside; LANES];
     for lane in lanes_of(inside) {
         let mut words = [0; 4];
         for (extra, word) in (0..size).step_by(4).zip(&mut words) {
@@ -274,6 +288,8 @@ fn load(
             }
             let value = if format.numbers.is_integer() {
                 *value & 0xffff
+            } else if format.truncates {
+                u32::from(half16::Half::towards_zero(f32::from_bits(*value)).0)
             } else {
                 u32::from(f16::from_f32(f32::from_bits(*value)).to_bits())
             };

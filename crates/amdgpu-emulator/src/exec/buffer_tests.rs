@@ -138,7 +138,7 @@ impl Resource {
 }
 
 /// Returns the place of an address, if it is in the first allocation.
-fn place(b: &MemoryModel, address: u64, size: usize) -> Option<At> {
+pub(crate) fn place(b: &MemoryModel, address: u64, size: usize) -> Option<At> {
     let byte = address.checked_sub(b.model.bases[0])?;
     (byte + size as u64 <= GLOBAL).then_some(At::Global(0, byte as usize))
 }
@@ -419,7 +419,7 @@ fn components(data: u32) -> Vec<u32> {
 }
 
 /// Returns the value of a component; `None` for invalid formats.
-fn component(raw: u128, bits: u32, number: u32) -> Option<f64> {
+pub(crate) fn component(raw: u128, bits: u32, number: u32) -> Option<f64> {
     let raw = raw as f64;
     let (all, half) = (2f64.powi(bits as i32), 2f64.powi(bits as i32 - 1));
     let signed = if raw >= half { raw - all } else { raw };
@@ -550,7 +550,7 @@ fn format_loads() {
 }
 
 /// Returns a number that the format may have to round or clamp.
-fn to_store(random: &mut Random, number: u32) -> f64 {
+pub(crate) fn to_store(random: &mut Random, number: u32) -> f64 {
     let n = random.next();
     let small = ((n >> 8) % 4001) as f64 / 1000.0 - 2.0;
     match (number, n % 4) {
@@ -637,7 +637,7 @@ fn format_stores() {
 }
 
 /// Checks that no other encoding of a component is nearer to a value.
-fn nearest(raw: u128, value: f64, bits: u32, number: u32, what: &str) {
+pub(crate) fn nearest(raw: u128, value: f64, bits: u32, number: u32, what: &str) {
     let got = component(raw, bits, number).unwrap();
     if value.is_nan() {
         assert!(got.is_nan() || number != 7 && got == 0.0, "{what}: {got} for NaN");

@@ -1,8 +1,9 @@
 //! SOPP and other control flow: branches, calls, barriers, the end of a wave, traps.
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
+use crate::exec::smem::real_time;
 use crate::report::fault::FaultCause;
-use crate::state::wave::Wave;
+use crate::state::wave::{Mode, Wave};
 
 executors! {
     /// Executes dwords that are not an instruction of the target: faults.
@@ -23,6 +24,31 @@ executors! {
     Goto |w, _, i| {
         w.next = i.target;
         Flow::Jump
+    }
+}
+
+executors! {
+    /// `s_round_mode`: sets the roundings, the low four bits of MODE (RDNA3 ISA, 6.8).
+    RoundMode |w, _, i| {
+        w.mode = Mode(w.mode.0 & !0xf | i.imm & 0xf);
+        Flow::Next
+    }
+    /// `s_denorm_mode`: sets the handling of denormals, the next four bits of MODE (RDNA3 ISA, 6.8).
+    DenormMode |w, _, i| {
+        w.mode = Mode(w.mode.0 & !0xf0 | (i.imm & 0xf) << 4);
+        Flow::Next
+    }
+    /// `s_sendmsg_rtn_b32` and `s_sendmsg_rtn_b64`: a message that returns a value of `N` dwords (RDNA3 ISA, 5.3). The clock
+    /// alone has a value here: there are no trap handlers, draws and saved waves, and a doorbell's number means nothing to a
+    /// kernel.
+    SendmsgRtn<const N: usize> |w, _, i| {
+        const GET_REALTIME: u32 = 0x83;
+        let value = if i.imm == GET_REALTIME { real_time() } else { 0 };
+        w.set_s32(i.dst, value as u32);
+        if N == 2 {
+            w.set_s32(i.dst + 1, (value >> 32) as u32);
+        }
+        Flow::Next
     }
 }
 
@@ -75,8 +101,8 @@ executors! {
     GiveWay |_, _, _| {
         Flow::Yield
     }
-    /// `s_sendmsg`: message 1, the interrupt, serves the calls to the host. Other messages, for debuggers and graphics, do
-    /// nothing.
+    /// `s_sendmsg`: message 1, the interrupt, serves the calls to the host. Other messages, for debuggers, graphics and
+    /// registers that a wave doesn't need any more, do nothing.
     Sendmsg |_, cx, i| {
         if let (1, Some(host)) = (i.imm & 0xff, &cx.host) {
             host.serve();

@@ -2,7 +2,7 @@
 //! append.
 
 use crate::exec::access::{Dwords, lds_fault, lds_load, lds_store};
-use crate::exec::inst::{Flow, Inst, executors};
+use crate::exec::inst::{ExecContext, Flow, Inst, executors};
 use crate::exec::notices::Who;
 use crate::memory::opaque;
 use crate::report::access::AccessKind;
@@ -88,23 +88,26 @@ fn gather(w: &mut Wave, i: &Inst, data: u16, from: &[u32; LANES]) -> Flow {
     put(w, i, &std::array::from_fn(of))
 }
 
-/// Returns the lane that each lane's address selects.
+/// Returns the lane that each lane's address selects. On gfx11 it is one of the same half of the wave (RDNA3 ISA, 12.5.2; LLVM,
+/// `GCNSubtarget::supportsWaveWideBPermute`).
 #[inline(always)]
-fn selected(w: &Wave, i: &Inst) -> Aligned<[u32; LANES]> {
+fn selected(w: &Wave, cx: &ExecContext, i: &Inst) -> Aligned<[u32; LANES]> {
     let at = w.v(i.src[0]).flat();
-    Aligned(std::array::from_fn(|lane| at[lane].wrapping_add(i.imm) / 4 % LANES as u32))
+    // The bits of the lane's own number, and those of the number that is selected.
+    let (own, chosen) = if cx.code.target.is_gfx11() { (32, 31) } else { (0, 63) };
+    Aligned(std::array::from_fn(|lane| lane as u32 & own | at[lane].wrapping_add(i.imm) / 4 & chosen))
 }
 
 executors! {
     /// `ds_bpermute_b32`: each lane reads the data of the lane that its address selects.
-    Bpermute |w, _, i| {
-        let from = selected(w, i);
+    Bpermute |w, cx, i| {
+        let from = selected(w, cx, i);
         gather(w, i, i.src[1], &from)
     }
     /// `ds_permute_b32`: each lane writes its data to the lane that its address selects. If several select one lane, the
     /// last of them wins.
-    Permute |w, _, i| {
-        let (to, data) = (selected(w, i), Aligned(*w.v(i.src[1]).flat()));
+    Permute |w, cx, i| {
+        let (to, data) = (selected(w, cx, i), Aligned(*w.v(i.src[1]).flat()));
         if w.exec() == !0 {
             if let Some(by) = exchange(&to) {
                 return put(w, i, &exchanged(&data, by));

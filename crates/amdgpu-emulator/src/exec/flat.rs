@@ -1,7 +1,7 @@
 //! FLAT, GLOBAL and SCRATCH: loads, stores and atomics through 64-bit addresses, and in private memory.
 
-use crate::exec::access::{Load, Store, load_at, scratch_load, scratch_store, store_at};
-use crate::exec::address::{based, scratch_offsets, wide};
+use crate::exec::access::{Dwords, Load, Store, load_at, scratch_load, scratch_store, store_at};
+use crate::exec::address::{based, by_lane, scratch_offsets, wide};
 use crate::exec::inst::{NONE, executors, flag};
 use crate::exec::to_lds::{global_to_lds, scratch_to_lds};
 
@@ -26,6 +26,16 @@ executors! {
             let at = based(w, i);
             store_at::<K, _>(w, cx, i.pc, i.src[1], &at, false)
         }
+    }
+    /// `global_load_addtid_b32`: the lane's number is in the place of a vector address.
+    GlobalLoadAddtid |w, cx, i| {
+        let at = by_lane(w, i);
+        load_at::<Dwords<1>, _>(w, cx, i.pc, i.dst, &at, false)
+    }
+    /// `global_store_addtid_b32`.
+    GlobalStoreAddtid |w, cx, i| {
+        let at = by_lane(w, i);
+        store_at::<Dwords<1>, _>(w, cx, i.pc, i.src[1], &at, false)
     }
     FlatLoad<K: Load> |w, cx, i| {
         let at = wide(w, i);

@@ -1,21 +1,36 @@
-//! `s_getreg_b32` and `s_setreg_b32`: hardware registers (CDNA2 ISA, "Hardware register values").
+//! `s_getreg_b32` and `s_setreg_b32`: hardware registers (CDNA2 ISA, "Hardware register values"; RDNA3 ISA,
+//! 3.4).
 
 use amdgpu_isa::Target;
 
 use crate::exec::altered::after_mode;
 use crate::exec::inst::{ExecContext, Flow, executors};
-use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use crate::exec::smem::cycles;
+use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
 use crate::state::wave::{Mode, Wave};
 
 const MODE: u32 = 1;
 const STATUS: u32 = 2;
 const TRAPSTS: u32 = 3;
-const HW_ID: u32 = 4;
-const GPR_ALLOC: u32 = 5;
-const LDS_ALLOC: u32 = 6;
-const IB_STS: u32 = 7;
 const SH_MEM_BASES: u32 = 15;
-const XCC_ID: u32 = 20;
+
+/// Registers that only gfx9 has, or that have other numbers there.
+mod gfx9 {
+    pub(super) const HW_ID: u32 = 4;
+    pub(super) const GPR_ALLOC: u32 = 5;
+    pub(super) const LDS_ALLOC: u32 = 6;
+    pub(super) const IB_STS: u32 = 7;
+    pub(super) const XCC_ID: u32 = 20;
+}
+
+/// Registers that only gfx11 has, or that have other numbers there (RDNA3 ISA, 3.4).
+mod gfx11 {
+    pub(super) const FLAT_SCRATCH_LO: u32 = 20;
+    pub(super) const FLAT_SCRATCH_HI: u32 = 21;
+    pub(super) const HW_ID1: u32 = 23;
+    pub(super) const HW_ID2: u32 = 24;
+    pub(super) const SHADER_CYCLES: u32 = 29;
+}
 
 /// Returns the granularity of LDS allocations in bytes (LLVM, `AMDGPUSubtarget::getLocalMemoryGranularity`).
 fn lds_granule(target: Target) -> u32 {
@@ -43,7 +58,7 @@ impl Field {
     }
 }
 
-fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
+fn read(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
     Some(match id {
         MODE => w.mode.0,
         STATUS => {
@@ -55,13 +70,34 @@ fn read(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
                 | 1 << 16
         }
         TRAPSTS => w.trapsts,
-        // The wave's number in its SIMD. All waves seem to run on one compute unit.
-        HW_ID => w.id & 15,
-        // The wave has all registers.
-        GPR_ALLOC => 0x3f << 8 | 0xf << 24,
-        LDS_ALLOC => cx.lds.size().div_ceil(lds_granule(cx.code.target)) << 12,
-        IB_STS | XCC_ID => 0,
         SH_MEM_BASES => PRIVATE_BASE_HI >> 16 | SHARED_BASE_HI & 0xffff_0000,
+        _ if cx.code.target.is_gfx11() => return read_gfx11(w, cx, id),
+        _ => return read_gfx9(w, cx, id),
+    })
+}
+
+fn read_gfx9(w: &Wave, cx: &ExecContext, id: u32) -> Option<u32> {
+    Some(match id {
+        // The wave's number in its SIMD. All waves seem to run on one compute unit.
+        gfx9::HW_ID => w.id & 15,
+        // The wave has all registers.
+        gfx9::GPR_ALLOC => 0x3f << 8 | 0xf << 24,
+        gfx9::LDS_ALLOC => cx.lds.size().div_ceil(lds_granule(cx.code.target)) << 12,
+        gfx9::IB_STS | gfx9::XCC_ID => 0,
+        _ => return None,
+    })
+}
+
+fn read_gfx11(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
+    Some(match id {
+        // The address of private memory, which each wave has for itself.
+        gfx11::FLAT_SCRATCH_LO => SCRATCH_BASE as u32,
+        gfx11::FLAT_SCRATCH_HI => (SCRATCH_BASE >> 32) as u32,
+        // The wave's number in its SIMD. All waves seem to run on one processor, of one queue.
+        gfx11::HW_ID1 => w.id & 31,
+        gfx11::HW_ID2 => 0,
+        // A clock of 20 bits (LLVM, `SITargetLowering::lowerREADCYCLECOUNTER`).
+        gfx11::SHADER_CYCLES => cycles(cx) as u32 & 0xf_ffff,
         _ => return None,
     })
 }
@@ -77,10 +113,12 @@ executors! {
 }
 
 #[inline(always)]
-fn set(w: &mut Wave, imm: u32, value: u32) {
+fn set(w: &mut Wave, cx: &ExecContext, imm: u32, value: u32) {
     let Field { register, first_bit, mask } = Field::of(imm);
     let merge = |old: u32| old & !(mask << first_bit) | (value & mask) << first_bit;
     match register {
+        // gfx11 has no bits there but 27, which disables performance counters; on gfx9 they enable indexed registers and VSKIP.
+        MODE if cx.code.target.is_gfx11() => w.mode = Mode(merge(w.mode.0) & 0x07ff_ffff),
         MODE => w.mode = Mode(merge(w.mode.0)),
         TRAPSTS => w.trapsts = merge(w.trapsts),
         // Kernels can't write the other registers.
@@ -90,15 +128,15 @@ fn set(w: &mut Wave, imm: u32, value: u32) {
 
 executors! {
     /// `s_setreg_b32`.
-    Setreg |w, _, i| {
+    Setreg |w, cx, i| {
         let value = w.s32(i.dst);
-        set(w, i.imm, value);
+        set(w, cx, i.imm, value);
         after_mode(w)
     }
     /// `s_setreg_imm32_b32`.
-    SetregImm |w, _, i| {
+    SetregImm |w, cx, i| {
         let value = w.s32(i.src[0]);
-        set(w, i.imm, value);
+        set(w, cx, i.imm, value);
         after_mode(w)
     }
 }

@@ -144,6 +144,9 @@ pub(crate) mod flag {
     /// MUBUF, with [`LDS`]: the address in M0 has 18 bits, as gfx950 has more than 64 KiB of LDS; otherwise 16.
     pub(crate) const WIDE_M0: u16 = 512;
 
+    /// MUBUF, MTBUF: the descriptor is one of gfx11.
+    pub(crate) const GFX11: u16 = 1024;
+
     /// Returns the flags that are given with `true`.
     pub(crate) fn where_set<const N: usize>(flags: [(u16, bool); N]) -> u16 {
         flags.into_iter().filter(|(_, set)| *set).fold(0, |all, (flag, _)| all | flag)

@@ -111,6 +111,26 @@ impl MemoryModel {
         })
     }
 
+    /// Returns models of waves of 64 and of 32 lanes, for each target of gfx11 and each SIMD level that the host has.
+    pub(crate) fn gfx11(seed: u64) -> impl Iterator<Item = MemoryModel> {
+        let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
+        levels.flat_map(move |level| {
+            Target::GFX11.into_iter().flat_map(move |target| {
+                [false, true].map(|wave32| {
+                    let mut model = MemoryModel::new(target, level, seed);
+                    if wave32 {
+                        let rig = TestWave::wave32(target, level);
+                        let old = std::mem::replace(&mut model.rig, rig);
+                        model.rig.space = old.space;
+                        model.rig.cx.lds = old.cx.lds;
+                        model.rig.w.scratch = old.w.scratch;
+                    }
+                    model
+                })
+            })
+        })
+    }
+
     /// Copies the model's memory to the wave's.
     pub(crate) fn fill(&mut self) {
         for n in 0..2 {
@@ -281,7 +301,8 @@ pub(crate) fn ds(
     dst: u32,
 ) -> [u32; 2] {
     let op = op(Encoding::Ds, name, rig.target);
-    [0xd800_0000 | op << 17 | offset, address | data[0] << 8 | data[1] << 16 | dst << 24]
+    let at = if rig.target.is_gfx11() { 18 } else { 17 };
+    [0xd800_0000 | op << at | offset, address | data[0] << 8 | data[1] << 16 | dst << 24]
 }
 
 /// The fields of FLAT, GLOBAL and SCRATCH.
@@ -293,7 +314,7 @@ pub(crate) struct FlatFields {
     pub(crate) saddr: Option<u32>,
     pub(crate) dst: u32,
     pub(crate) glc: bool,
-    /// Bit 13: LDS; of SCRATCH on gfx942, that there is a vaddr.
+    /// Bit 13: LDS; of SCRATCH on gfx942 and later, that there is a vaddr.
     pub(crate) bit13: bool,
 }
 
@@ -304,6 +325,12 @@ pub(crate) fn flat(rig: &TestWave, encoding: Encoding, name: &str, f: FlatFields
         _ => 2,
     };
     let op = op(encoding, name, rig.target);
+    if rig.target.is_gfx11() {
+        return [
+            0xdc00_0000 | op << 18 | segment << 16 | f.offset as u32 & 0x1fff | u32::from(f.glc) << 14,
+            f.address | f.data << 8 | f.saddr.unwrap_or(0x7c) << 16 | u32::from(f.bit13) << 23 | f.dst << 24,
+        ];
+    }
     let low = 0xdc00_0000 | op << 18 | segment << 14 | f.offset as u32 & 0x1fff;
     let saddr = f.saddr.unwrap_or(0x7f);
     [
@@ -325,12 +352,23 @@ pub(crate) struct BufferFields {
     pub(crate) idxen: bool,
     pub(crate) glc: bool,
     pub(crate) lds: bool,
-    /// The data format and the number format of MTBUF.
+    /// The data format and the number format of MTBUF; on gfx11 its only format, and nothing.
     pub(crate) format: (u32, u32),
 }
 
 pub(crate) fn buffer(rig: &TestWave, encoding: Encoding, name: &str, f: BufferFields) -> [u32; 2] {
     let op = op(encoding, name, rig.target);
+    if rig.target.is_gfx11() {
+        let low = match encoding {
+            Encoding::Mtbuf => 0xe800_0000 | op << 15 | f.format.0 << 19,
+            _ => 0xe000_0000 | op << 18,
+        };
+        let high = f.address | f.data << 8 | f.resource / 4 << 16 | f.soffset << 24;
+        return [
+            low | f.offset | u32::from(f.glc) << 14,
+            high | u32::from(f.offen) << 22 | u32::from(f.idxen) << 23,
+        ];
+    }
     let bits = f.offset | u32::from(f.offen) << 12 | u32::from(f.idxen) << 13 | u32::from(f.glc) << 14;
     let low = match encoding {
         Encoding::Mtbuf => 0xe800_0000 | op << 15 | f.format.0 << 19 | f.format.1 << 23,

@@ -17,6 +17,7 @@ pub(crate) mod carry;
 pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod decode;
+pub(crate) mod descriptor;
 pub(crate) mod divide;
 pub(crate) mod ds;
 pub(crate) mod ds_permute;
@@ -45,6 +46,7 @@ mod op;
 pub(crate) mod operand;
 pub(crate) mod packed;
 pub(crate) mod salu;
+pub(crate) mod scalar_op;
 pub(crate) mod scaled;
 pub(crate) mod smem;
 pub(crate) mod table;
@@ -79,6 +81,12 @@ pub(crate) mod flow_tests;
 #[cfg(test)]
 pub(crate) mod fork_tests;
 #[cfg(test)]
+pub(crate) mod gfx11_buffer_tests;
+#[cfg(test)]
+pub(crate) mod gfx11_control_tests;
+#[cfg(test)]
+pub(crate) mod gfx11_tests;
+#[cfg(test)]
 mod gws_tests;
 #[cfg(test)]
 mod halves_tests;
@@ -98,6 +106,8 @@ mod notices_tests;
 pub(crate) mod packed_tests;
 #[cfg(test)]
 pub(crate) mod salu_tests;
+#[cfg(test)]
+pub(crate) mod scalar_op_tests;
 #[cfg(test)]
 pub(crate) mod scalar_scratch_tests;
 #[cfg(test)]

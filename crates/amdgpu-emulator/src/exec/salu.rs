@@ -1,6 +1,6 @@
 //! SOP1, SOP2, SOPK and SOPC: arithmetic on scalars and masks.
 
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
 use crate::state::wave::{Wave, sreg};
 
 /// Declares executors: `Name form(sources) { result }`. The form says the widths of sources and result, and whether SCC
@@ -117,6 +117,21 @@ macro_rules! salu {
         $w.set_s64($i.dst, new);
         $w.set_scc(new != 0);
     };
+    // The same with the low halves of EXEC and of the operands (RDNA3 ISA, 16.3), in waves of any size.
+    (@saveexec32 $w:ident, $i:ident, ($a:ident, $exec:ident), $body:block) => {
+        let ($a, $exec) = ($w.s32($i.src[0]), $w.s32(sreg::EXEC));
+        let new: u32 = $body;
+        $w.set_s32($i.dst, $exec);
+        $w.set_s32(sreg::EXEC, new);
+        $w.set_scc(new != 0);
+    };
+    (@wrexec32 $w:ident, $i:ident, ($a:ident, $exec:ident), $body:block) => {
+        let ($a, $exec) = ($w.s32($i.src[0]), $w.s32(sreg::EXEC));
+        let new: u32 = $body;
+        $w.set_s32(sreg::EXEC, new);
+        $w.set_s32($i.dst, new);
+        $w.set_scc(new != 0);
+    };
     // Compares the destination and the immediate.
     (@immcmp $w:ident, $i:ident, ($a:ident, $k:ident), $body:block) => {
         let ($a, $k) = ($w.s32($i.dst), $i.imm);
@@ -175,6 +190,7 @@ salu! {
     PackLl keep32(a, b) { a & 0xffff | b << 16 }
     PackLh keep32(a, b) { a & 0xffff | b & 0xffff_0000 }
     PackHh keep32(a, b) { a >> 16 | b & 0xffff_0000 }
+    PackHl keep32(a, b) { a >> 16 | b << 16 }
     MovB32 keep32(a) { a }
     MovB64 keep64(a) { a }
     NotB32 scc32(a) { !a }
@@ -213,6 +229,18 @@ salu! {
     Orn1Saveexec saveexec(a, exec) { !a | exec }
     Andn1Wrexec wrexec(a, exec) { !a & exec }
     Andn2Wrexec wrexec(a, exec) { a & !exec }
+    AndSaveexecB32 saveexec32(a, exec) { a & exec }
+    OrSaveexecB32 saveexec32(a, exec) { a | exec }
+    XorSaveexecB32 saveexec32(a, exec) { a ^ exec }
+    NandSaveexecB32 saveexec32(a, exec) { !(a & exec) }
+    NorSaveexecB32 saveexec32(a, exec) { !(a | exec) }
+    XnorSaveexecB32 saveexec32(a, exec) { !(a ^ exec) }
+    AndNot0SaveexecB32 saveexec32(a, exec) { !a & exec }
+    OrNot0SaveexecB32 saveexec32(a, exec) { !a | exec }
+    AndNot1SaveexecB32 saveexec32(a, exec) { a & !exec }
+    OrNot1SaveexecB32 saveexec32(a, exec) { a | !exec }
+    AndNot0WrexecB32 wrexec32(a, exec) { !a & exec }
+    AndNot1WrexecB32 wrexec32(a, exec) { a & !exec }
     CmpEqI32 cmp32(a, b) { (a as i32) == b as i32 }
     CmpEqU32 cmp32(a, b) { a == b }
     CmpkEqI32 immcmp(a, k) { (a as i32) == k as i32 }
@@ -358,23 +386,6 @@ others! {
         let d = w.s64(i.dst) | 1 << (w.s32(i.src[0]) & 63);
         w.set_s64(i.dst, d);
     }
-    /// Moves from the SGPR whose number is the source's plus M0.
-    MovrelsB32 |w, i| {
-        let d = w.s32(relative(w, i.src[0]));
-        w.set_s32(i.dst, d);
-    }
-    MovrelsB64 |w, i| {
-        let d = w.s64(relative(w, i.src[0]));
-        w.set_s64(i.dst, d);
-    }
-    MovreldB32 |w, i| {
-        let (to, d) = (relative(w, i.dst), w.s32(i.src[0]));
-        w.set_s32(to, d);
-    }
-    MovreldB64 |w, i| {
-        let (to, d) = (relative(w, i.dst), w.s64(i.src[0]));
-        w.set_s64(to, d);
-    }
     MovkI32 |w, i| {
         w.set_s32(i.dst, i.imm);
     }
@@ -394,9 +405,44 @@ others! {
     }
 }
 
-/// Returns an SGPR's number plus M0. If it is out of range, hardware uses s0 (CDNA2 ISA, "SGPR indexing").
+executors! {
+    /// Moves from the SGPR whose number is the source's plus M0.
+    MovrelsB32 |w, cx, i| {
+        let d = w.s32(relative(cx, i.src[0], w.s32(sreg::M0)));
+        w.set_s32(i.dst, d);
+        Flow::Next
+    }
+    MovrelsB64 |w, cx, i| {
+        let d = w.s64(relative(cx, i.src[0], w.s32(sreg::M0)));
+        w.set_s64(i.dst, d);
+        Flow::Next
+    }
+    MovreldB32 |w, cx, i| {
+        let (to, d) = (relative(cx, i.dst, w.s32(sreg::M0)), w.s32(i.src[0]));
+        w.set_s32(to, d);
+        Flow::Next
+    }
+    MovreldB64 |w, cx, i| {
+        let (to, d) = (relative(cx, i.dst, w.s32(sreg::M0)), w.s64(i.src[0]));
+        w.set_s64(to, d);
+        Flow::Next
+    }
+    /// Moves from the SGPR whose number is the source's plus the low 10 bits of M0 to the one whose number is the
+    /// destination's plus bits 16 to 25 (RDNA3 ISA, `S_MOVRELSD_2_B32`).
+    Movrelsd2 |w, cx, i| {
+        let m0 = w.s32(sreg::M0);
+        let (from, to) = (relative(cx, i.src[0], m0 & 0x3ff), relative(cx, i.dst, m0 >> 16 & 0x3ff));
+        let d = w.s32(from);
+        w.set_s32(to, d);
+        Flow::Next
+    }
+}
+
+/// Returns the number of the SGPR that is `by` after another one. If it is out of range, hardware uses s0 (CDNA2 ISA, "SGPR
+/// indexing"). gfx11 has four SGPRs more (RDNA3 ISA, 6.2).
 #[inline(always)]
-fn relative(w: &Wave, index: u16) -> u16 {
-    let at = u32::from(index).wrapping_add(w.s32(sreg::M0));
-    if at < u32::from(sreg::FLAT_SCRATCH) { at as u16 } else { 0 }
+fn relative(cx: &ExecContext, index: u16, by: u32) -> u16 {
+    let at = u32::from(index).wrapping_add(by);
+    let end = if cx.code.target.is_gfx11() { sreg::VCC } else { sreg::FLAT_SCRATCH };
+    if at < u32::from(end) { at as u16 } else { 0 }
 }

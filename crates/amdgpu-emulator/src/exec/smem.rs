@@ -181,27 +181,36 @@ executors! {
     }
 }
 
-/// The cycles that [`Memtime`] counts for an instruction. A GPU executes thousands of waves at once, the emulator a few:
+/// The cycles that [`cycles`] counts for an instruction. A GPU executes thousands of waves at once, the emulator a few:
 /// with this many, workgroups that each wait for a number of cycles, which programs take from the clock rate, together
 /// wait about as long as on a GPU.
 const CYCLES_PER_INSTRUCTION: u64 = 64;
 
+/// Reads the clock of cycles: counts the instructions that the workgroup has executed in place of cycles, so that results don't
+/// depend on the host's speed.
+pub(crate) fn cycles(cx: &mut ExecContext) -> u64 {
+    // The count does not have the instructions of the current time slice yet, but two reads must return different times.
+    cx.ticks += 40;
+    CYCLES_PER_INSTRUCTION * (cx.count + cx.ticks)
+}
+
+/// Reads the clock of real time: the host's, in units of 10 ns.
+pub(crate) fn real_time() -> u64 {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    let elapsed = START.get_or_init(Instant::now).elapsed();
+    // Never 0, so that a kernel can recognise an unset time.
+    elapsed.as_nanos() as u64 / 10 + 1
+}
+
 executors! {
-    /// `s_memtime`: counts the instructions that the workgroup has executed in place of cycles, so that results don't depend
-    /// on the host's speed.
+    /// `s_memtime`.
     Memtime |w, cx, i| {
-        // The count does not have the instructions of the current time slice yet, but two reads must return different
-        // times.
-        cx.ticks += 40;
-        w.set_s64(i.dst, CYCLES_PER_INSTRUCTION * (cx.count + cx.ticks));
+        w.set_s64(i.dst, cycles(cx));
         Flow::Next
     }
-    /// `s_memrealtime`: returns the host's clock in units of 10 ns.
+    /// `s_memrealtime`.
     Memrealtime |w, _, i| {
-        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-        let elapsed = START.get_or_init(Instant::now).elapsed();
-        // Never 0, so that a kernel can recognise an unset time.
-        w.set_s64(i.dst, elapsed.as_nanos() as u64 / 10 + 1);
+        w.set_s64(i.dst, real_time());
         Flow::Next
     }
     /// Scalar cache write-back and invalidation: only a memory fence, as memory is coherent.

@@ -1,5 +1,7 @@
 //! The bytes that an instruction is about to access.
 
+use amdgpu_isa::flags::BY_LANE;
+
 use crate::exec::access::FlatTarget;
 use crate::exec::buffer::{Reach, own_scratch};
 use crate::exec::buffer_format::Format;
@@ -329,7 +331,10 @@ impl Finder<'_> {
 }
 
 fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {
-    if i.sdst == NONE {
+    if i.row.is(BY_LANE) {
+        let at = address::by_lane(w, i);
+        std::array::from_fn(|lane| at.at(lane))
+    } else if i.sdst == NONE {
         address::wide(w, i).0
     } else {
         let at = address::based(w, i);

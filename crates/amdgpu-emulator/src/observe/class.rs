@@ -135,7 +135,8 @@ pub(crate) struct Info {
 impl Info {
     /// Returns the information about an instruction.
     pub(crate) fn of_instruction(i: &Inst, code: &Code) -> Info {
-        let info = Info { operands: Operands::of(i, code.wave32), ..Info::of(i.row) };
+        let operands = Operands::of(i, code.wave32);
+        let info = Info { operands, counting: Counting::of_instruction(i), ..Info::of(i.row) };
         Info { traits: Some(Traits::of(i, &info, code.target)), ..info }
     }
 
@@ -179,12 +180,22 @@ fn class(encoding: Encoding, row: &Row) -> InstructionClass {
         _ if row.is(BRANCH) => InstructionClass::Branch,
         Encoding::Sopp => match row.name {
             "s_barrier" => InstructionClass::Barrier,
-            "s_nop" | "s_waitcnt" | "s_sleep" | "s_sethalt" | "s_setprio" | "s_wakeup" => {
-                InstructionClass::Wait
-            }
+            "s_nop" | "s_waitcnt" | "s_sleep" | "s_sethalt" | "s_setprio" | "s_wakeup" | "s_delay_alu"
+            | "s_wait_idle" | "s_wait_event" | "s_waitcnt_depctr" => InstructionClass::Wait,
             "s_sendmsg" | "s_sendmsghalt" | "s_trap" => InstructionClass::Message,
             _ => InstructionClass::Other,
         },
+        Encoding::Sop1 if matches!(row.name, "s_sendmsg_rtn_b32" | "s_sendmsg_rtn_b64") => {
+            InstructionClass::Message
+        }
+        Encoding::Sopk
+            if matches!(
+                row.name,
+                "s_waitcnt_vscnt" | "s_waitcnt_vmcnt" | "s_waitcnt_expcnt" | "s_waitcnt_lgkmcnt"
+            ) =>
+        {
+            InstructionClass::Wait
+        }
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc => InstructionClass::Salu,
         Encoding::Smem => InstructionClass::Smem,
         Encoding::Vop3p if row.is(MATRIX) => InstructionClass::Mfma,

@@ -10,7 +10,7 @@ use crate::memory::lds::Lds;
 use crate::observe::accesses::AccessedBytes;
 use crate::observe::class::Info;
 use crate::observe::operands::{RegisterUse, SCALAR};
-use crate::observe::waits::{Begun, Counting, Outstanding, begun, bits_written, counters};
+use crate::observe::waits::{Begun, Counting, Outstanding, begun, bits_written, counters, limits};
 use crate::report::access::MemorySpace;
 use crate::state::wave::{Lanes, Wave, lanes_of};
 
@@ -53,11 +53,11 @@ impl Late {
     /// Called before `w` executes `i`. Delivers the results that are certain then.
     pub(crate) fn deliver(&mut self, w: &mut Wave, cx: &mut ExecContext, i: &Inst, info: &Info) {
         let Some(outstanding) = self.waves.get_mut(w.id as usize) else { return };
-        if info.counting == Counting::Wait {
-            outstanding.wait(i.imm, |result| result.deliver(w, &mut cx.lds));
+        if let Counting::Wait(waiting) = info.counting {
+            outstanding.wait(limits(waiting, w, i), |result| result.deliver(w, &mut cx.lds));
         }
         for counter in counters(info.counting) {
-            outstanding.make_room(*counter, |result| result.deliver(w, &mut cx.lds));
+            outstanding.make_room(*counter, cx.code.target, |result| result.deliver(w, &mut cx.lds));
         }
     }
 

@@ -17,7 +17,7 @@ use crate::observe::operands::{Operands, RegisterSet, RegisterUse, SCALAR};
 use crate::observe::registers::Register;
 use crate::observe::sanitizer::{Place, Sanitizer};
 use crate::observe::waits::{
-    ALL_BITS, Begun, Counter, Counting, Order, Outstanding, begun, bits_written, counters,
+    ALL_BITS, Begun, Counter, Counting, Order, Outstanding, begun, bits_written, counters, limits,
 };
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::defect::{Defect, DefectKind};
@@ -180,11 +180,11 @@ impl Waits {
                 entry.ended = Some(next.now);
             }
         };
-        if next.info.counting == Counting::Wait {
-            state.outstanding.wait(next.i.imm, &mut ended);
+        if let Counting::Wait(waiting) = next.info.counting {
+            state.outstanding.wait(limits(waiting, next.w, next.i), &mut ended);
         } else {
             for counter in counters(next.info.counting) {
-                state.outstanding.make_room(*counter, &mut ended);
+                state.outstanding.make_room(*counter, cx.code.target, &mut ended);
             }
         }
         if any {
@@ -195,7 +195,7 @@ impl Waits {
             self.check_registers(shared, cx, next, &begins);
             self.check_lds_loads(shared, cx, next);
             if next.info.class == InstructionClass::Barrier {
-                self.cross(wave, next.now);
+                self.cross(cx, wave, next.now);
             }
         }
         if !self.crossed.is_empty() {
@@ -233,7 +233,7 @@ impl Waits {
             let lanes = operands.lanes(next.w, next.i);
             let bits = loaded_bits(next.i, *operand, next.w.d16_kept);
             while let Some((number, registers)) = state.conflict(*operand, lanes, begins, bits) {
-                let wait = state.outstanding.needed(number);
+                let wait = state.outstanding.needed(number, cx.code.target);
                 let Some((_, _, item)) = state.outstanding.iter_mut().nth(number) else { break };
                 let kind = match operand.is_write {
                     true => DefectKind::OverwriteBeforeWait,
@@ -296,14 +296,14 @@ impl Waits {
                 other: Some(shared.site(cx, place(item.inst, lane, item.access))),
                 allocation: None,
                 registers: None,
-                wait: state.outstanding.needed(number),
+                wait: state.outstanding.needed(number, cx.code.target),
                 count: 1,
             });
         }
     }
 
     /// Keeps the accesses to LDS of a wave that have not ended when it reaches a barrier.
-    fn cross(&mut self, wave: usize, now: Moment) {
+    fn cross(&mut self, cx: &ExecContext, wave: usize, now: Moment) {
         let Some(state) = self.waves.get_mut(wave) else { return };
         let open = |item: &Item| !item.lds.is_empty() && item.crossed.is_none();
         let numbers: Vec<usize> = state
@@ -314,7 +314,7 @@ impl Waits {
             .map(|(n, _)| n)
             .collect();
         for number in numbers {
-            let wait = state.outstanding.needed(number);
+            let wait = state.outstanding.needed(number, cx.code.target);
             let Some((_, _, item)) = state.outstanding.iter_mut().nth(number) else { continue };
             self.crossings += 1;
             item.crossed = Some(self.crossings);

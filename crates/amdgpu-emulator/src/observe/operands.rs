@@ -4,7 +4,8 @@
 //! memory.
 
 use amdgpu_isa::flags::{
-    ACC, COMPARE, DESCRIPTOR, DST_IN, DST_KEPT, F8F6F4, GWS, MASK_IN, MATRIX, SDST, SGPR_DST, SPARSE, WMMA,
+    ACC, BY_LANE, COMPARE, DESCRIPTOR, DST_IN, DST_KEPT, F8F6F4, GWS, MASK_IN, MATRIX, SDST, SGPR_DST,
+    SPARSE, WMMA,
 };
 use amdgpu_isa::{Encoding, Row, Target, Ty, fields};
 
@@ -137,9 +138,15 @@ impl Operands {
     /// Moves the operands of `s_movrels` and `s_movreld` to the registers that M0 selects.
     pub(crate) fn indexed(mut self, w: &Wave, i: &Inst) -> Operands {
         let moves_result = matches!(i.row.name, "s_movreld_b32" | "s_movreld_b64");
+        let moves_both = i.row.name == "s_movrelsd_2_b32";
         for operand in self.uses.iter_mut().take(self.count.into()) {
-            if operand.is_write == moves_result {
-                let m0 = w.s32(sreg::M0).min(u32::from(REGISTERS)) as u16;
+            if operand.is_write == moves_result || moves_both {
+                let m0 = match (moves_both, operand.is_write) {
+                    (true, false) => w.s32(sreg::M0) & 0x3ff,
+                    (true, true) => w.s32(sreg::M0) >> 16 & 0x3ff,
+                    (false, _) => w.s32(sreg::M0),
+                };
+                let m0 = m0.min(u32::from(REGISTERS)) as u16;
                 operand.first = (operand.first + m0).min(REGISTERS);
                 operand.count = operand.count.min((REGISTERS - operand.first) as u8);
             }
@@ -222,14 +229,19 @@ impl Operands {
         for (register, ty) in i.src.into_iter().zip(i.row.src) {
             self.read_scalar(register, ty.dwords());
         }
+        if i.row.is(ACC) {
+            self.read_scalar(i.dst, i.row.dst.dwords());
+        }
         if i.row.is(DST_IN) {
             self.read_scalar(i.dst, i.row.dst.dwords());
         }
         if !i.row.is(DST_KEPT) {
             self.write_scalar(i.dst, i.row.dst.dwords());
         }
-        self.is_indexed =
-            matches!(i.row.name, "s_movrels_b32" | "s_movrels_b64" | "s_movreld_b32" | "s_movreld_b64");
+        self.is_indexed = matches!(
+            i.row.name,
+            "s_movrels_b32" | "s_movrels_b64" | "s_movreld_b32" | "s_movreld_b64" | "s_movrelsd_2_b32"
+        );
     }
 
     fn scalar_memory(&mut self, i: &Inst) {
@@ -370,6 +382,7 @@ impl Operands {
                 }
                 self.read_scalar(i.sdst, 1);
             }
+            _ if i.row.is(BY_LANE) => self.read_scalar(i.sdst, 2),
             _ if i.sdst == NONE => self.read_vector(i.src[0], 2),
             _ => {
                 self.read_vector(i.src[0], 1);

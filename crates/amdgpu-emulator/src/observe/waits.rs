@@ -1,5 +1,5 @@
 //! The counters of outstanding memory operations, for which `s_waitcnt` waits (CDNA2 and CDNA3 ISA, "Manually inserted
-//! wait states"; LLVM, `SIInsertWaitcnts`).
+//! wait states"; RDNA3 ISA, 5.6; LLVM, `SIInsertWaitcnts`).
 //!
 //! An operation is added to a counter when its instruction is issued, and ends at any time later. After a wait until a
 //! counter is at most `n`, an operation has certainly ended if at least `n` later ones, of those that end in the same
@@ -7,17 +7,21 @@
 
 use std::collections::VecDeque;
 
-use amdgpu_isa::flags::{ATOMIC, GWS, HALF, HIGH};
-use amdgpu_isa::{Encoding, Row, Ty};
+use amdgpu_isa::flags::{ATOMIC, GWS, HALF, HIGH, STORE};
+use amdgpu_isa::{Encoding, Row, Target, Ty};
 
+use crate::exec::inst::{Inst, flag};
 use crate::observe::accesses::AccessedBytes;
 use crate::report::access::MemorySpace;
+use crate::state::wave::{Wave, sreg};
 
 /// A counter that `s_waitcnt` waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Counter {
-    /// vmcnt: vector loads, stores and atomics.
+    /// vmcnt: vector loads, stores and atomics; on gfx11 loads, and atomics that return a value.
     Vector,
+    /// vscnt, of gfx11: vector stores, and atomics that return no value.
+    Store,
     /// lgkmcnt: LDS, scalar memory, global wave sync.
     Scalar,
     /// expcnt: data that global wave sync has not read yet.
@@ -29,15 +33,17 @@ impl Counter {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Counter::Vector => "vmcnt",
+            Counter::Store => "vscnt",
             Counter::Scalar => "lgkmcnt",
             Counter::Export => "expcnt",
         }
     }
 
     /// Returns the largest value. If it is reached, the next instruction that increments the counter waits.
-    pub(crate) const fn largest(self) -> usize {
+    pub(crate) const fn largest(self, target: Target) -> usize {
         match self {
-            Counter::Vector => 63,
+            Counter::Vector | Counter::Store => 63,
+            Counter::Scalar if target.is_gfx11() => 63,
             Counter::Scalar => 15,
             Counter::Export => 7,
         }
@@ -61,51 +67,131 @@ pub(crate) enum Counting {
     /// Nothing that another instruction has to wait for.
     #[default]
     Nothing,
-    /// `s_waitcnt`.
-    Wait,
+    /// Waits for counters.
+    Wait(Waiting),
     /// Increments vmcnt: MUBUF, MTBUF, GLOBAL, SCRATCH.
     Memory,
+    /// Increments vscnt: the same that return no value, on gfx11.
+    Store,
     /// FLAT: increments vmcnt and lgkmcnt. Lanes that access memory end with vmcnt, others with lgkmcnt.
     Flat,
+    /// FLAT that returns no value, on gfx11: increments vscnt and lgkmcnt.
+    FlatStore,
     /// Increments lgkmcnt, in order: DS.
     Lds,
-    /// Increments lgkmcnt, in no order: SMEM with a result.
+    /// Increments lgkmcnt, in no order: SMEM with a result, and messages that return a value.
     ScalarMemory,
     /// Increments expcnt until the data has been read, and lgkmcnt: global wave sync.
     GlobalSync,
 }
 
+/// The counters that an instruction waits for, and where it has the counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// `s_waitcnt` of gfx9.
+    Gfx9,
+    /// `s_waitcnt` of gfx11.
+    Gfx11,
+    /// `s_waitcnt_vscnt` and similar instructions: one counter, whose count is the sum of a register and the constant.
+    One(Counter),
+    /// `s_wait_idle`: until all counters are 0.
+    Idle,
+}
+
+/// Returns whether a row is one of gfx11's.
+fn is_gfx11(row: &Row) -> bool {
+    Target::GFX11.into_iter().any(|target| row.opcode(target).is_some())
+}
+
 impl Counting {
-    /// Returns what the instruction of a row does to the counters.
+    /// Returns what an instruction does to the counters. On gfx11 that depends on whether an atomic returns a value (LLVM,
+    /// `SIInsertWaitcnts::getVmemWaitEventType`).
+    pub(crate) fn of_instruction(i: &Inst) -> Counting {
+        let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
+        match Counting::of(i.row) {
+            counting if !(is_gfx11(i.row) && i.row.is(ATOMIC)) || inner.flags & flag::GLC != 0 => counting,
+            Counting::Memory => Counting::Store,
+            Counting::Flat => Counting::FlatStore,
+            counting => counting,
+        }
+    }
+
+    /// Returns what the instruction of a row does to the counters, if it is an atomic one that returns a value.
     ///
     /// Cache invalidations and scalar stores are left out: nothing depends on when they end.
     pub(crate) fn of(row: &Row) -> Counting {
         let name = row.name;
+        let stores = is_gfx11(row) && row.is(STORE);
         match row.encoding() {
-            Some(Encoding::Sopp) if name == "s_waitcnt" => Counting::Wait,
+            Some(Encoding::Sopp) if name == "s_waitcnt" => {
+                Counting::Wait(if is_gfx11(row) { Waiting::Gfx11 } else { Waiting::Gfx9 })
+            }
+            Some(Encoding::Sopp) if name == "s_wait_idle" => Counting::Wait(Waiting::Idle),
+            Some(Encoding::Sopk) => match name {
+                "s_waitcnt_vscnt" => Counting::Wait(Waiting::One(Counter::Store)),
+                "s_waitcnt_vmcnt" => Counting::Wait(Waiting::One(Counter::Vector)),
+                "s_waitcnt_expcnt" => Counting::Wait(Waiting::One(Counter::Export)),
+                "s_waitcnt_lgkmcnt" => Counting::Wait(Waiting::One(Counter::Scalar)),
+                _ => Counting::Nothing,
+            },
+            Some(Encoding::Sop1) if matches!(name, "s_sendmsg_rtn_b32" | "s_sendmsg_rtn_b64") => {
+                Counting::ScalarMemory
+            }
             Some(Encoding::Smem) if row.dst != Ty::None || row.is(ATOMIC) => Counting::ScalarMemory,
             Some(Encoding::Ds) if name == "ds_nop" => Counting::Nothing,
             Some(Encoding::Ds) if row.is(GWS) => Counting::GlobalSync,
             Some(Encoding::Ds) => Counting::Lds,
+            Some(Encoding::Flat) if stores => Counting::FlatStore,
             Some(Encoding::Flat) => Counting::Flat,
             Some(Encoding::Global | Encoding::Scratch | Encoding::Mubuf | Encoding::Mtbuf)
                 if row.access().is_some() || name == "buffer_wbl2" =>
             {
-                Counting::Memory
+                if stores {
+                    Counting::Store
+                } else {
+                    Counting::Memory
+                }
             }
             _ => Counting::Nothing,
         }
     }
 }
 
-/// Returns the value of each counter down to which `s_waitcnt` waits.
-fn limits(operand: u32) -> [(Counter, usize); 3] {
-    let field = |at: u32, bits: u32| (operand >> at & ((1 << bits) - 1)) as usize;
-    [
-        (Counter::Vector, field(0, 4) | field(14, 2) << 4),
-        (Counter::Scalar, field(8, 4)),
-        (Counter::Export, field(4, 3)),
-    ]
+/// Returns the value of each counter down to which an instruction waits.
+pub(crate) fn limits(waiting: Waiting, w: &Wave, i: &Inst) -> Limits {
+    let register = match waiting {
+        Waiting::One(_) if i.dst != sreg::NULL => w.s32(i.dst),
+        _ => 0,
+    };
+    waiting.limits(i.imm.wrapping_add(register))
+}
+
+/// The values of counters down to which an instruction waits.
+pub(crate) type Limits = [(Counter, usize); 4];
+
+impl Waiting {
+    /// Returns the limits that an operand gives (gfx11: RDNA3 ISA, `S_WAITCNT`, `S_WAITCNT_VSCNT`).
+    fn limits(self, operand: u32) -> Limits {
+        let field = |at: u32, bits: u32| (operand >> at & ((1 << bits) - 1)) as usize;
+        match self {
+            Waiting::Gfx9 => [
+                (Counter::Vector, field(0, 4) | field(14, 2) << 4),
+                (Counter::Scalar, field(8, 4)),
+                (Counter::Export, field(4, 3)),
+                (Counter::Store, usize::MAX),
+            ],
+            Waiting::Gfx11 => [
+                (Counter::Vector, field(10, 6)),
+                (Counter::Scalar, field(4, 6)),
+                (Counter::Export, field(0, 3)),
+                (Counter::Store, usize::MAX),
+            ],
+            Waiting::One(Counter::Export) => [(Counter::Export, field(0, 3)); 4],
+            Waiting::One(counter) => [(counter, field(0, 6)); 4],
+            Waiting::Idle => [Counter::Vector, Counter::Scalar, Counter::Export, Counter::Store]
+                .map(|counter| (counter, 0)),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -143,22 +229,23 @@ impl<T> Outstanding<T> {
         self.operations.iter().map(|operation| (operation.counter, &operation.item))
     }
 
-    /// Executes `s_waitcnt`. Calls `ended` with the item of each operation that has certainly ended after it.
-    pub(crate) fn wait(&mut self, operand: u32, mut ended: impl FnMut(T)) {
-        for (counter, limit) in limits(operand) {
+    /// Waits until counters are at most their limits. Calls `ended` with the item of each operation that has certainly ended then.
+    pub(crate) fn wait(&mut self, limits: Limits, mut ended: impl FnMut(T)) {
+        for (counter, limit) in limits {
             self.end(counter, limit, &mut ended);
         }
     }
 
     /// Waits as the hardware does before an instruction that increments a counter. If no operation has certainly ended,
     /// one of them has nevertheless: the oldest is taken for it.
-    pub(crate) fn make_room(&mut self, counter: Counter, mut ended: impl FnMut(T)) {
+    pub(crate) fn make_room(&mut self, counter: Counter, target: Target, mut ended: impl FnMut(T)) {
+        let largest = counter.largest(target);
         let full = |operations: &VecDeque<Operation<T>>| {
             let count = operations.iter().filter(|operation| operation.counter == counter).count();
-            count >= counter.largest()
+            count >= largest
         };
         if full(&self.operations) {
-            self.end(counter, counter.largest() - 1, &mut ended);
+            self.end(counter, largest - 1, &mut ended);
         }
         while full(&self.operations)
             && let Some(oldest) = self.operations.iter().position(|operation| operation.counter == counter)
@@ -172,16 +259,19 @@ impl<T> Outstanding<T> {
         self.operations.push_back(Operation { counter, order, has_ended: false, item });
     }
 
-    /// Returns the largest operand of `s_waitcnt` after which an operation has ended, as text. `number` is its position
+    /// Returns the largest operand of a wait after which an operation has ended, as text. `number` is its position
     /// in [`iter_mut`](Self::iter_mut).
-    pub(crate) fn needed(&self, number: usize) -> Option<String> {
+    pub(crate) fn needed(&self, number: usize, target: Target) -> Option<String> {
         let operation = self.operations.get(number)?;
         let same =
             |later: &&Operation<T>| later.counter == operation.counter && later.order == operation.order;
         let later = self.operations.iter().skip(number + 1).filter(same).count();
         let limit =
-            if operation.order == Order::Any { 0 } else { later.min(operation.counter.largest() - 1) };
-        Some(format!("s_waitcnt {}({limit})", operation.counter.name()))
+            if operation.order == Order::Any { 0 } else { later.min(operation.counter.largest(target) - 1) };
+        Some(match operation.counter {
+            Counter::Store => format!("s_waitcnt_vscnt null, {limit:#x}"),
+            counter => format!("s_waitcnt {}({limit})", counter.name()),
+        })
     }
 
     fn end(&mut self, counter: Counter, limit: usize, ended: &mut impl FnMut(T)) {
@@ -212,9 +302,11 @@ impl<T> Outstanding<T> {
 /// Returns the counters that an instruction increments.
 pub(crate) fn counters(counting: Counting) -> &'static [Counter] {
     match counting {
-        Counting::Nothing | Counting::Wait => &[],
+        Counting::Nothing | Counting::Wait(_) => &[],
         Counting::Memory => &[Counter::Vector],
+        Counting::Store => &[Counter::Store],
         Counting::Flat => &[Counter::Vector, Counter::Scalar],
+        Counting::FlatStore => &[Counter::Store, Counter::Scalar],
         Counting::Lds | Counting::ScalarMemory => &[Counter::Scalar],
         Counting::GlobalSync => &[Counter::Export, Counter::Scalar],
     }
@@ -233,13 +325,15 @@ pub(crate) struct Begun {
 pub(crate) fn begun(counting: Counting, exec: u64, accesses: &[AccessedBytes]) -> [Option<Begun>; 2] {
     let one = |counter, order, lanes| [Some(Begun { counter, order, lanes }), None];
     match counting {
-        Counting::Nothing | Counting::Wait => [None; 2],
+        Counting::Nothing | Counting::Wait(_) => [None; 2],
         Counting::Memory => one(Counter::Vector, Order::Memory, exec),
+        Counting::Store => one(Counter::Store, Order::Memory, exec),
         Counting::Lds => one(Counter::Scalar, Order::Lds, exec),
         Counting::ScalarMemory => one(Counter::Scalar, Order::Any, !0),
         // Nothing depends on the end of the instruction itself.
         Counting::GlobalSync => one(Counter::Export, Order::Any, exec),
-        Counting::Flat => {
+        Counting::Flat | Counting::FlatStore => {
+            let memory_counter = if counting == Counting::Flat { Counter::Vector } else { Counter::Store };
             let in_lds = accesses
                 .iter()
                 .filter(|accessed| accessed.space == MemorySpace::Lds)
@@ -251,7 +345,7 @@ pub(crate) fn begun(counting: Counting, exec: u64, accesses: &[AccessedBytes]) -
                 _ => (Order::Any, Order::Any),
             };
             [
-                Some(Begun { counter: Counter::Vector, order: memory, lanes: exec & !in_lds }),
+                Some(Begun { counter: memory_counter, order: memory, lanes: exec & !in_lds }),
                 (in_lds != 0).then_some(Begun { counter: Counter::Scalar, order: lds, lanes: in_lds }),
             ]
         }
@@ -279,7 +373,7 @@ mod tests {
     /// Returns the items that have ended after a wait.
     fn waited(outstanding: &mut Outstanding<u32>, operand: u32) -> Vec<u32> {
         let mut all = Vec::new();
-        outstanding.wait(operand, |item| all.push(item));
+        outstanding.wait(Waiting::Gfx9.limits(operand), |item| all.push(item));
         all
     }
 
@@ -294,7 +388,7 @@ mod tests {
         assert_eq!(waited(&mut outstanding, NO_WAIT), []);
         // vmcnt(3)
         assert_eq!(waited(&mut outstanding, NO_WAIT & !15 & !0xc000 | 3), [0, 1]);
-        assert_eq!(outstanding.needed(0).unwrap(), "s_waitcnt vmcnt(2)");
+        assert_eq!(outstanding.needed(0, Target::Gfx90a).unwrap(), "s_waitcnt vmcnt(2)");
         assert_eq!(waited(&mut outstanding, 0x0f70), [2, 3, 4]);
         assert!(outstanding.is_empty());
     }
@@ -318,16 +412,36 @@ mod tests {
         let mut outstanding = Outstanding::default();
         let mut ended = Vec::new();
         for item in 0..70 {
-            outstanding.make_room(Counter::Vector, |item| ended.push(item));
+            outstanding.make_room(Counter::Vector, Target::Gfx90a, |item| ended.push(item));
             outstanding.issue(Counter::Vector, Order::Memory, item);
         }
         assert_eq!(ended, (0..7).collect::<Vec<u32>>());
-        assert_eq!(outstanding.needed(0).unwrap(), "s_waitcnt vmcnt(62)");
+        assert_eq!(outstanding.needed(0, Target::Gfx90a).unwrap(), "s_waitcnt vmcnt(62)");
         for item in 0..70 {
-            outstanding.make_room(Counter::Scalar, |_| ());
+            outstanding.make_room(Counter::Scalar, Target::Gfx90a, |_| ());
             outstanding.issue(Counter::Scalar, Order::Any, item);
         }
         assert_eq!(outstanding.iter().count(), 63 + 15);
+    }
+
+    /// The operands that LLVM's assembler gives these instructions of gfx11.
+    #[test]
+    fn operands_of_gfx11() {
+        let limits = |operand| [0, 1, 2].map(|n| Waiting::Gfx11.limits(operand)[n].1);
+        // s_waitcnt vmcnt(5); s_waitcnt lgkmcnt(9); s_waitcnt expcnt(2) vmcnt(62)
+        assert_eq!(limits(0x17f7), [5, 63, 7]);
+        assert_eq!(limits(0xfc97), [63, 9, 7]);
+        assert_eq!(limits(0xfbf2), [62, 63, 2]);
+        // Stores are in their own counter.
+        let mut outstanding = Outstanding::default();
+        outstanding.issue(Counter::Store, Order::Memory, 1);
+        outstanding.issue(Counter::Vector, Order::Memory, 2);
+        let mut all = Vec::new();
+        outstanding.wait(Waiting::Gfx11.limits(0x03f7), |item| all.push(item));
+        assert_eq!(all, [2]);
+        assert_eq!(outstanding.needed(0, Target::Gfx11).unwrap(), "s_waitcnt_vscnt null, 0x0");
+        outstanding.wait(Waiting::One(Counter::Store).limits(0), |item| all.push(item));
+        assert_eq!(all, [2, 1]);
     }
 
     /// Each memory instruction is counted, by the rules of LLVM's `SIInsertWaitcnts::updateEventWaitcntAfter`.
@@ -337,7 +451,12 @@ mod tests {
         for encoding in Encoding::ALL {
             for row in encoding.rows() {
                 let name = row.name;
+                let gfx11 = row.op[3..].iter().any(|op| *op >= 0);
                 let expected = match name.split('_').next().unwrap_or_default() {
+                    "global" | "scratch" | "tbuffer" | "buffer" if gfx11 && name.contains("_store_") => {
+                        Counting::Store
+                    }
+                    "flat" if gfx11 && name.contains("_store_") => Counting::FlatStore,
                     "global" | "scratch" | "tbuffer" => Counting::Memory,
                     "flat" => Counting::Flat,
                     "buffer" if name.contains("inv") => Counting::Nothing,
@@ -349,7 +468,14 @@ mod tests {
                     {
                         Counting::ScalarMemory
                     }
-                    "s" if name == "s_waitcnt" => Counting::Wait,
+                    "s" if name == "s_waitcnt" && gfx11 => Counting::Wait(Waiting::Gfx11),
+                    "s" if name == "s_waitcnt" => Counting::Wait(Waiting::Gfx9),
+                    "s" if name == "s_wait_idle" => Counting::Wait(Waiting::Idle),
+                    "s" if name == "s_waitcnt_vscnt" => Counting::Wait(Waiting::One(Counter::Store)),
+                    "s" if name == "s_waitcnt_vmcnt" => Counting::Wait(Waiting::One(Counter::Vector)),
+                    "s" if name == "s_waitcnt_expcnt" => Counting::Wait(Waiting::One(Counter::Export)),
+                    "s" if name == "s_waitcnt_lgkmcnt" => Counting::Wait(Waiting::One(Counter::Scalar)),
+                    "s" if name.starts_with("s_sendmsg_rtn_") => Counting::ScalarMemory,
                     _ => Counting::Nothing,
                 };
                 assert_eq!(Counting::of(row), expected, "{name}");

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use amdgpu_isa::{Encoding, Target};
+use amdgpu_isa::{Encoding, Row, Target};
 
 use crate::exec::inst::{Code, ExecContext, StopReason};
 use crate::exec::interpret::run_wave;
@@ -17,8 +17,20 @@ use crate::state::wave::{POOL, Wave};
 /// The guest address of the code.
 pub(crate) const CODE: u64 = 0x1234_0000;
 
-/// `s_endpgm`.
+/// `s_endpgm` of gfx9.
 pub(crate) const END: u32 = 0xbf81_0000;
+
+/// Returns `s_endpgm`.
+fn end(target: Target) -> u32 {
+    Encoding::Sopp.first_dword(target, op(Encoding::Sopp, "s_endpgm", target), 0)
+}
+
+/// Returns the name of an operation: what a row does, under its name on gfx9 if gfx9 has it.
+pub(crate) fn operation(row: &Row) -> String {
+    let mnemonic = format!("{:?}", row.mnemonic);
+    let inner = mnemonic.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')'));
+    inner.unwrap_or(&mnemonic).to_string()
+}
 
 /// Returns the opcode of a mnemonic.
 pub(crate) fn op(encoding: Encoding, name: &str, target: Target) -> u32 {
@@ -50,6 +62,8 @@ pub(crate) struct TestWave {
     pub(crate) space: AddressSpace,
     pub(crate) target: Target,
     pub(crate) level: SimdLevel,
+    /// Whether the wave has 32 lanes.
+    wave32: bool,
     /// The number of instructions after which a run ends.
     pub(crate) budget: u64,
 }
@@ -81,8 +95,17 @@ impl TestWave {
             space,
             target,
             level,
+            wave32: false,
             budget: u64::MAX,
         }
+    }
+
+    /// Returns a wave of 32 lanes.
+    pub(crate) fn wave32(target: Target, level: SimdLevel) -> TestWave {
+        let mut rig = TestWave::new(target, level);
+        rig.w.all = 0xffff_ffff;
+        rig.wave32 = true;
+        rig
     }
 
     /// Returns a wave for gfx90a, at the widest level.
@@ -100,8 +123,8 @@ impl TestWave {
     /// Runs `words` and an `s_endpgm` to the end, a fault, or where the wave waits for others (`Wave::wait`).
     pub(crate) fn try_run(&mut self, words: &[u32]) -> Result<(), FaultCause> {
         let mut words = words.to_vec();
-        words.push(END);
-        let code = Code::decode(&words, CODE, &[], self.target, false, self.level);
+        words.push(end(self.target));
+        let code = Code::decode(&words, CODE, &[], self.target, self.wave32, self.level);
         let pool = usize::from(POOL);
         self.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
         self.w.next = 0;
@@ -157,6 +180,10 @@ impl TestWave {
     /// Encodes an SMEM instruction with the base in a pair of SGPRs and a signed offset.
     pub(crate) fn smem(&self, name: &str, data: u32, base: u32, offset: i32) -> [u32; 2] {
         let op = op(Encoding::Smem, name, self.target);
+        if self.target.is_gfx11() {
+            // No register has an offset.
+            return [0xf400_0000 | op << 18 | data << 6 | base >> 1, offset as u32 & 0x1f_ffff | 0x7c << 25];
+        }
         [0xc000_0000 | op << 18 | 1 << 17 | data << 6 | base >> 1, offset as u32 & 0x1f_ffff]
     }
 }

@@ -80,7 +80,12 @@ impl Decoder<'_> {
         i.dst = i.src[1];
         i.sdst = soffset;
         i.imm = f.offset;
-        i.flags |= flag::where_set([(flag::OFFEN, f.offen), (flag::IDXEN, f.idxen), (flag::GLC, f.glc)]);
+        i.flags |= flag::where_set([
+            (flag::OFFEN, f.offen),
+            (flag::IDXEN, f.idxen),
+            (flag::GLC, f.glc),
+            (flag::GFX11, self.target.is_gfx11()),
+        ]);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Decoding of SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
-use amdgpu_isa::flags::{ACC, DESCRIPTOR, LIT};
+use amdgpu_isa::flags::{ACC, DESCRIPTOR, LIT, LIT_FACTOR};
 use amdgpu_isa::{Encoding, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
@@ -27,7 +27,20 @@ impl Decoder<'_> {
         let row = self.find(partial, Encoding::Sop2, f.op)?;
         partial.inst.dst = self.scalar(f.sdst, row.dst);
         self.scalar_source(partial, 0, f.src0, row.src[0])?;
-        self.scalar_source(partial, 1, f.src1, row.src[1])
+        self.scalar_source(partial, 1, f.src1, row.src[1])?;
+        if row.is(LIT) {
+            // If a source is a literal, it is the same one.
+            let value = self.literal(partial)?;
+            partial.inst.src[2] = self.constant(partial, 2, u64::from(value), false);
+            if row.is(LIT_FACTOR) {
+                // `s_fmamk_f32`: d = a * k + b; `s_fmaak_f32`: d = a * b + k.
+                partial.inst.src.swap(1, 2);
+                partial.spilled.swap(1, 2);
+            }
+        } else if row.is(ACC) {
+            partial.inst.src[2] = partial.inst.dst;
+        }
+        Ok(())
     }
 
     pub(super) fn sop1(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
@@ -36,6 +49,9 @@ impl Decoder<'_> {
         partial.inst.dst = self.scalar(f.sdst, row.dst);
         if row.src[0] != Ty::None {
             self.scalar_source(partial, 0, f.src0, row.src[0])?;
+        } else {
+            // `s_sendmsg_rtn_b32` has the message's number.
+            partial.inst.imm = f.src0;
         }
         Ok(())
     }

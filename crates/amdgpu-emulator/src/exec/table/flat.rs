@@ -66,7 +66,9 @@ pub(super) fn flat(op: Flat) -> Impl {
         Flat::flat_atomic_inc_x2 => one::<FlatRmw<Inc<u64>>>(),
         Flat::flat_atomic_dec_x2 => one::<FlatRmw<Dec<u64>>>(),
         // Instructions of gfx11.
-        Flat::flat_atomic_cmpswap_f32 | Flat::flat_atomic_min_f32 | Flat::flat_atomic_max_f32 => Impl::Unimplemented,
+        Flat::flat_atomic_cmpswap_f32 => one::<FlatRmw<CmpSwapF32>>(),
+        Flat::flat_atomic_min_f32 => one::<FlatRmw<MinF32>>(),
+        Flat::flat_atomic_max_f32 => one::<FlatRmw<MaxF32>>(),
     }
 }
 
@@ -135,8 +137,12 @@ pub(super) fn global(op: Global) -> Impl {
         Global::global_load_lds_dwordx4 => one::<GlobalLoadLds<Dwords<4>>>(),
         Global::global_load_lds_dwordx3 => one::<GlobalLoadLds<Dwords<3>>>(),
         // Instructions of gfx11.
-        Global::global_load_addtid_b32 | Global::global_store_addtid_b32 | Global::global_atomic_csub_u32
-        | Global::global_atomic_cmpswap_f32 | Global::global_atomic_min_f32 | Global::global_atomic_max_f32 => Impl::Unimplemented,
+        Global::global_load_addtid_b32 => one::<GlobalLoadAddtid>(),
+        Global::global_store_addtid_b32 => one::<GlobalStoreAddtid>(),
+        Global::global_atomic_csub_u32 => one::<GlobalRmw<SubClamp>>(),
+        Global::global_atomic_cmpswap_f32 => one::<GlobalRmw<CmpSwapF32>>(),
+        Global::global_atomic_min_f32 => one::<GlobalRmw<MinF32>>(),
+        Global::global_atomic_max_f32 => one::<GlobalRmw<MaxF32>>(),
     }
 }
 

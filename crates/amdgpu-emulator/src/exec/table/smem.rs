@@ -93,6 +93,6 @@ pub(super) fn smem(op: Smem) -> Impl {
         Smem::s_atomic_inc_x2 => one::<smem::Atomic<atomics::Inc<u64>>>(),
         Smem::s_atomic_dec_x2 => one::<smem::Atomic<atomics::Dec<u64>>>(),
         // Instructions of gfx11.
-        Smem::s_gl1_inv => Impl::Unimplemented,
+        Smem::s_gl1_inv => one::<smem::CacheControl>(),
     }
 }

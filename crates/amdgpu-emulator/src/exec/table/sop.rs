@@ -3,7 +3,11 @@
 use amdgpu_isa::{Sop1, Sop2, Sopc, Sopk, Sopp};
 
 use super::notation::*;
-use crate::exec::{altered, control, fork, hwreg, salu};
+use crate::exec::arith::*;
+use crate::exec::convert::*;
+use crate::exec::number::half16::Half;
+use crate::exec::scalar_op::{Scalar1, Scalar2, Scalar3, ScalarCmp, ScalarHigh};
+use crate::exec::{altered, control, fork, hwreg, salu, vopc};
 
 #[rustfmt::skip]
 pub(super) fn sop1(op: Sop1) -> Impl {
@@ -63,15 +67,36 @@ pub(super) fn sop1(op: Sop1) -> Impl {
         Sop1::s_andn2_wrexec_b64 => one::<salu::Andn2Wrexec>(),
         Sop1::s_bitreplicate_b64_b32 => one::<salu::Bitreplicate>(),
         // Instructions of gfx11.
-        Sop1::s_and_saveexec_b32 | Sop1::s_or_saveexec_b32 | Sop1::s_xor_saveexec_b32
-        | Sop1::s_nand_saveexec_b32 | Sop1::s_nor_saveexec_b32 | Sop1::s_xnor_saveexec_b32
-        | Sop1::s_and_not0_saveexec_b32 | Sop1::s_or_not0_saveexec_b32 | Sop1::s_and_not1_saveexec_b32
-        | Sop1::s_or_not1_saveexec_b32 | Sop1::s_and_not0_wrexec_b32 | Sop1::s_and_not1_wrexec_b32
-        | Sop1::s_movrelsd_2_b32 | Sop1::s_sendmsg_rtn_b32 | Sop1::s_sendmsg_rtn_b64 | Sop1::s_ceil_f32
-        | Sop1::s_floor_f32 | Sop1::s_trunc_f32 | Sop1::s_rndne_f32 | Sop1::s_cvt_f32_i32
-        | Sop1::s_cvt_f32_u32 | Sop1::s_cvt_i32_f32 | Sop1::s_cvt_u32_f32 | Sop1::s_cvt_f16_f32
-        | Sop1::s_cvt_f32_f16 | Sop1::s_cvt_hi_f32_f16 | Sop1::s_ceil_f16 | Sop1::s_floor_f16
-        | Sop1::s_trunc_f16 | Sop1::s_rndne_f16 => Impl::Unimplemented,
+        Sop1::s_and_saveexec_b32 => one::<salu::AndSaveexecB32>(),
+        Sop1::s_or_saveexec_b32 => one::<salu::OrSaveexecB32>(),
+        Sop1::s_xor_saveexec_b32 => one::<salu::XorSaveexecB32>(),
+        Sop1::s_nand_saveexec_b32 => one::<salu::NandSaveexecB32>(),
+        Sop1::s_nor_saveexec_b32 => one::<salu::NorSaveexecB32>(),
+        Sop1::s_xnor_saveexec_b32 => one::<salu::XnorSaveexecB32>(),
+        Sop1::s_and_not0_saveexec_b32 => one::<salu::AndNot0SaveexecB32>(),
+        Sop1::s_or_not0_saveexec_b32 => one::<salu::OrNot0SaveexecB32>(),
+        Sop1::s_and_not1_saveexec_b32 => one::<salu::AndNot1SaveexecB32>(),
+        Sop1::s_or_not1_saveexec_b32 => one::<salu::OrNot1SaveexecB32>(),
+        Sop1::s_and_not0_wrexec_b32 => one::<salu::AndNot0WrexecB32>(),
+        Sop1::s_and_not1_wrexec_b32 => one::<salu::AndNot1WrexecB32>(),
+        Sop1::s_movrelsd_2_b32 => one::<salu::Movrelsd2>(),
+        Sop1::s_sendmsg_rtn_b32 => one::<control::SendmsgRtn<1>>(),
+        Sop1::s_sendmsg_rtn_b64 => one::<control::SendmsgRtn<2>>(),
+        Sop1::s_cvt_f32_i32 => one::<Scalar1<CvtF32I32>>(),
+        Sop1::s_cvt_f32_u32 => one::<Scalar1<CvtF32U32>>(),
+        Sop1::s_cvt_i32_f32 => one::<Scalar1<CvtI32F32>>(),
+        Sop1::s_cvt_u32_f32 => one::<Scalar1<CvtU32F32>>(),
+        Sop1::s_cvt_f16_f32 => one::<Scalar1<CvtF16F32>>(),
+        Sop1::s_cvt_f32_f16 => one::<Scalar1<CvtF32F16>>(),
+        Sop1::s_cvt_hi_f32_f16 => one::<ScalarHigh<CvtF32F16>>(),
+        Sop1::s_ceil_f32 => one::<Scalar1<Ceil<f32>>>(),
+        Sop1::s_floor_f32 => one::<Scalar1<Floor<f32>>>(),
+        Sop1::s_trunc_f32 => one::<Scalar1<Trunc<f32>>>(),
+        Sop1::s_rndne_f32 => one::<Scalar1<Rndne<f32>>>(),
+        Sop1::s_ceil_f16 => one::<Scalar1<Ceil<Half>>>(),
+        Sop1::s_floor_f16 => one::<Scalar1<Floor<Half>>>(),
+        Sop1::s_trunc_f16 => one::<Scalar1<Trunc<Half>>>(),
+        Sop1::s_rndne_f16 => one::<Scalar1<Rndne<Half>>>(),
     }
 }
 
@@ -132,10 +157,22 @@ pub(super) fn sop2(op: Sop2) -> Impl {
         Sop2::s_pack_lh_b32_b16 => one::<salu::PackLh>(),
         Sop2::s_pack_hh_b32_b16 => one::<salu::PackHh>(),
         // Instructions of gfx11.
-        Sop2::s_pack_hl_b32_b16 | Sop2::s_add_f32 | Sop2::s_sub_f32 | Sop2::s_min_f32 | Sop2::s_max_f32
-        | Sop2::s_mul_f32 | Sop2::s_fmaak_f32 | Sop2::s_fmamk_f32 | Sop2::s_fmac_f32
-        | Sop2::s_cvt_pk_rtz_f16_f32 | Sop2::s_add_f16 | Sop2::s_sub_f16 | Sop2::s_min_f16 | Sop2::s_max_f16
-        | Sop2::s_mul_f16 | Sop2::s_fmac_f16 => Impl::Unimplemented,
+        Sop2::s_pack_hl_b32_b16 => one::<salu::PackHl>(),
+        Sop2::s_add_f32 => one::<Scalar2<Add<f32>>>(),
+        Sop2::s_sub_f32 => one::<Scalar2<Sub<f32>>>(),
+        Sop2::s_min_f32 => one::<Scalar2<Min<f32>>>(),
+        Sop2::s_max_f32 => one::<Scalar2<Max<f32>>>(),
+        Sop2::s_mul_f32 => one::<Scalar2<Mul<f32>>>(),
+        Sop2::s_fmac_f32 => one::<Scalar3<Fma<f32>>>(),
+        Sop2::s_add_f16 => one::<Scalar2<Add<Half>>>(),
+        Sop2::s_sub_f16 => one::<Scalar2<Sub<Half>>>(),
+        Sop2::s_min_f16 => one::<Scalar2<Min<Half>>>(),
+        Sop2::s_max_f16 => one::<Scalar2<Max<Half>>>(),
+        Sop2::s_mul_f16 => one::<Scalar2<Mul<Half>>>(),
+        Sop2::s_fmac_f16 => one::<Scalar3<Fma<Half>>>(),
+        Sop2::s_fmaak_f32 => one::<Scalar3<Fma<f32>>>(),
+        Sop2::s_fmamk_f32 => one::<Scalar3<Fma<f32>>>(),
+        Sop2::s_cvt_pk_rtz_f16_f32 => one::<Scalar2<CvtPkrtzF16F32>>(),
     }
 }
 
@@ -164,8 +201,13 @@ pub(super) fn sopk(op: Sopk) -> Impl {
         Sopk::s_setreg_imm32_b32 => one::<hwreg::SetregImm>(),
         Sopk::s_call_b64 => one::<control::Call>(),
         // Instructions of gfx11.
-        Sopk::s_version | Sopk::s_subvector_loop_begin | Sopk::s_subvector_loop_end | Sopk::s_waitcnt_vscnt
-        | Sopk::s_waitcnt_vmcnt | Sopk::s_waitcnt_expcnt | Sopk::s_waitcnt_lgkmcnt => Impl::Unimplemented,
+        Sopk::s_version => one::<control::Nop>(),
+        Sopk::s_waitcnt_vscnt => one::<control::Nop>(),
+        Sopk::s_waitcnt_vmcnt => one::<control::Nop>(),
+        Sopk::s_waitcnt_expcnt => one::<control::Nop>(),
+        Sopk::s_waitcnt_lgkmcnt => one::<control::Nop>(),
+        // LLVM's assembler has these opcodes, but the RDNA3 and RDNA3.5 ISA documents don't: nothing says what they do on gfx11.
+        Sopk::s_subvector_loop_begin | Sopk::s_subvector_loop_end => Impl::Unimplemented,
     }
 }
 
@@ -193,13 +235,34 @@ pub(super) fn sopc(op: Sopc) -> Impl {
         Sopc::s_cmp_eq_u64 => one::<salu::CmpEqU64>(),
         Sopc::s_cmp_lg_u64 => one::<salu::CmpLgU64>(),
         // Instructions of gfx11.
-        Sopc::s_cmp_lt_f32 | Sopc::s_cmp_eq_f32 | Sopc::s_cmp_le_f32 | Sopc::s_cmp_gt_f32
-        | Sopc::s_cmp_lg_f32 | Sopc::s_cmp_ge_f32 | Sopc::s_cmp_o_f32 | Sopc::s_cmp_u_f32
-        | Sopc::s_cmp_nge_f32 | Sopc::s_cmp_nlg_f32 | Sopc::s_cmp_ngt_f32 | Sopc::s_cmp_nle_f32
-        | Sopc::s_cmp_neq_f32 | Sopc::s_cmp_nlt_f32 | Sopc::s_cmp_lt_f16 | Sopc::s_cmp_eq_f16
-        | Sopc::s_cmp_le_f16 | Sopc::s_cmp_gt_f16 | Sopc::s_cmp_lg_f16 | Sopc::s_cmp_ge_f16
-        | Sopc::s_cmp_o_f16 | Sopc::s_cmp_u_f16 | Sopc::s_cmp_nge_f16 | Sopc::s_cmp_nlg_f16
-        | Sopc::s_cmp_ngt_f16 | Sopc::s_cmp_nle_f16 | Sopc::s_cmp_neq_f16 | Sopc::s_cmp_nlt_f16 => Impl::Unimplemented,
+        Sopc::s_cmp_lt_f32 => one::<ScalarCmp<vopc::Lt<f32>>>(),
+        Sopc::s_cmp_eq_f32 => one::<ScalarCmp<vopc::Eq<f32>>>(),
+        Sopc::s_cmp_le_f32 => one::<ScalarCmp<vopc::Le<f32>>>(),
+        Sopc::s_cmp_gt_f32 => one::<ScalarCmp<vopc::Gt<f32>>>(),
+        Sopc::s_cmp_lg_f32 => one::<ScalarCmp<vopc::Lg<f32>>>(),
+        Sopc::s_cmp_ge_f32 => one::<ScalarCmp<vopc::Ge<f32>>>(),
+        Sopc::s_cmp_o_f32 => one::<ScalarCmp<vopc::O<f32>>>(),
+        Sopc::s_cmp_u_f32 => one::<ScalarCmp<vopc::U<f32>>>(),
+        Sopc::s_cmp_nge_f32 => one::<ScalarCmp<vopc::Nge<f32>>>(),
+        Sopc::s_cmp_nlg_f32 => one::<ScalarCmp<vopc::Nlg<f32>>>(),
+        Sopc::s_cmp_ngt_f32 => one::<ScalarCmp<vopc::Ngt<f32>>>(),
+        Sopc::s_cmp_nle_f32 => one::<ScalarCmp<vopc::Nle<f32>>>(),
+        Sopc::s_cmp_neq_f32 => one::<ScalarCmp<vopc::Neq<f32>>>(),
+        Sopc::s_cmp_nlt_f32 => one::<ScalarCmp<vopc::Nlt<f32>>>(),
+        Sopc::s_cmp_lt_f16 => one::<ScalarCmp<vopc::Lt<Half>>>(),
+        Sopc::s_cmp_eq_f16 => one::<ScalarCmp<vopc::Eq<Half>>>(),
+        Sopc::s_cmp_le_f16 => one::<ScalarCmp<vopc::Le<Half>>>(),
+        Sopc::s_cmp_gt_f16 => one::<ScalarCmp<vopc::Gt<Half>>>(),
+        Sopc::s_cmp_lg_f16 => one::<ScalarCmp<vopc::Lg<Half>>>(),
+        Sopc::s_cmp_ge_f16 => one::<ScalarCmp<vopc::Ge<Half>>>(),
+        Sopc::s_cmp_o_f16 => one::<ScalarCmp<vopc::O<Half>>>(),
+        Sopc::s_cmp_u_f16 => one::<ScalarCmp<vopc::U<Half>>>(),
+        Sopc::s_cmp_nge_f16 => one::<ScalarCmp<vopc::Nge<Half>>>(),
+        Sopc::s_cmp_nlg_f16 => one::<ScalarCmp<vopc::Nlg<Half>>>(),
+        Sopc::s_cmp_ngt_f16 => one::<ScalarCmp<vopc::Ngt<Half>>>(),
+        Sopc::s_cmp_nle_f16 => one::<ScalarCmp<vopc::Nle<Half>>>(),
+        Sopc::s_cmp_neq_f16 => one::<ScalarCmp<vopc::Neq<Half>>>(),
+        Sopc::s_cmp_nlt_f16 => one::<ScalarCmp<vopc::Nlt<Half>>>(),
     }
 }
 
@@ -239,8 +302,16 @@ pub(super) fn sopp(op: Sopp) -> Impl {
         Sopp::s_endpgm_ordered_ps_done => one::<control::Endpgm>(),
         Sopp::s_set_valu_coexec_mode => one::<control::Nop>(),
         // Instructions of gfx11.
-        Sopp::s_set_inst_prefetch_distance | Sopp::s_clause | Sopp::s_delay_alu | Sopp::s_waitcnt_depctr
-        | Sopp::s_wait_idle | Sopp::s_wait_event | Sopp::s_round_mode | Sopp::s_denorm_mode
-        | Sopp::s_code_end | Sopp::s_ttracedata_imm => Impl::Unimplemented,
+        Sopp::s_set_inst_prefetch_distance => one::<control::Nop>(),
+        Sopp::s_clause => one::<control::Nop>(),
+        Sopp::s_delay_alu => one::<control::Nop>(),
+        Sopp::s_waitcnt_depctr => one::<control::Nop>(),
+        Sopp::s_wait_idle => one::<control::Nop>(),
+        Sopp::s_wait_event => one::<control::Nop>(),
+        Sopp::s_ttracedata_imm => one::<control::Nop>(),
+        Sopp::s_round_mode => one::<control::RoundMode>(),
+        Sopp::s_denorm_mode => one::<control::DenormMode>(),
+        // Padding after programs, an illegal instruction (RDNA3 ISA, `S_CODE_END`).
+        Sopp::s_code_end => one::<control::Illegal>(),
     }
 }

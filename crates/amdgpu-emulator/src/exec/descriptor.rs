@@ -1,0 +1,121 @@
+//! Buffer descriptors: the fields of the four SGPRs that MUBUF and MTBUF take (CDNA ISA, "Buffer resource descriptor"; RDNA3 ISA,
+//! 9.6).
+
+use crate::exec::inst::{Inst, flag};
+use crate::state::wave::Wave;
+
+/// The fields of a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Descriptor {
+    pub(crate) base: u64,
+    /// The number of bytes from a record to the next one.
+    pub(crate) stride: u64,
+    /// The number of contiguous bytes of one index in a swizzled buffer; `None` if the buffer is not swizzled.
+    pub(crate) element: Option<u32>,
+    /// The number of consecutive indices that are interleaved in a swizzled buffer.
+    pub(crate) index_stride: u64,
+    pub(crate) records: u32,
+    /// The lane's number is added to the index.
+    pub(crate) add_tid: bool,
+    pub(crate) check: Check,
+    pub(crate) format: FormatNumber,
+    /// What a load gives for each of x, y, z, w: 0 and 1 select these constants, 4 to 7 a component.
+    pub(crate) select: [u32; 4],
+}
+
+/// The rule of the range check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// That of gfx9: the instruction and the stride decide what is checked.
+    ByStride,
+    /// The index, and the end of the access in its record.
+    IndexAndOffset,
+    /// The index.
+    Index,
+    /// Whether there are records.
+    Empty,
+    /// The end of the access, in bytes; [`Check::IndexAndOffset`] in a swizzled buffer with a stride.
+    Raw,
+}
+
+/// The number of a format of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FormatNumber {
+    /// The numbers of the data format and of the number format.
+    Split(u32, u32),
+    /// One number for both, as gfx11 has it.
+    Unified(u32),
+}
+
+/// gfx11's formats: the number of the first one with a data format of gfx9, that data format, and its number formats in their
+/// order (RDNA3 ISA, 10.7, table 52).
+const UNIFIED: [(u32, u32, &[u32]); 14] = [
+    (1, 1, &[0, 1, 2, 3, 4, 5]),
+    (7, 2, &[0, 1, 2, 3, 4, 5, 7]),
+    (14, 3, &[0, 1, 2, 3, 4, 5]),
+    (20, 4, &[4, 5, 7]),
+    (23, 5, &[0, 1, 2, 3, 4, 5, 7]),
+    (30, 6, &[7]),
+    (31, 7, &[7]),
+    (32, 8, &[0, 1, 4, 5]),
+    (36, 9, &[0, 1, 2, 3, 4, 5]),
+    (42, 10, &[0, 1, 2, 3, 4, 5]),
+    (48, 11, &[4, 5, 7]),
+    (51, 12, &[0, 1, 2, 3, 4, 5, 7]),
+    (58, 13, &[4, 5, 7]),
+    (61, 14, &[4, 5, 7]),
+];
+
+impl FormatNumber {
+    /// Returns the numbers of the data format and of the number format. They are 0 if the format is invalid, or one of images.
+    pub(crate) fn parts(self) -> (u32, u32) {
+        match self {
+            FormatNumber::Split(data, number) => (data, number),
+            FormatNumber::Unified(unified) => UNIFIED
+                .iter()
+                .find_map(|(first, data, numbers)| {
+                    let number = numbers.get(unified.checked_sub(*first)? as usize)?;
+                    Some((*data, *number))
+                })
+                .unwrap_or((0, 0)),
+        }
+    }
+}
+
+impl Descriptor {
+    /// Returns the descriptor of a MUBUF or MTBUF instruction.
+    pub(crate) fn of(w: &Wave, i: &Inst) -> Descriptor {
+        let (low, records, word3) = (w.s64(i.src[2]), w.s32(i.src[2] + 2), w.s32(i.src[2] + 3));
+        let add_tid = word3 >> 23 & 1 != 0;
+        let common = Descriptor {
+            base: low & 0xffff_ffff_ffff,
+            stride: low >> 48 & 0x3fff,
+            element: (low >> 63 != 0).then_some(4),
+            index_stride: 8 << (word3 >> 21 & 3),
+            records,
+            add_tid,
+            check: Check::ByStride,
+            format: FormatNumber::Split(word3 >> 15 & 15, word3 >> 12 & 7),
+            select: [0, 3, 6, 9].map(|at| word3 >> at & 7),
+        };
+        if i.flags & flag::GFX11 != 0 {
+            return Descriptor {
+                // The documents reserve the number between those of 4 and 16 bytes.
+                element: [None, Some(4), Some(8), Some(16)][(low >> 62) as usize],
+                check: [Check::IndexAndOffset, Check::Index, Check::Empty, Check::Raw]
+                    [(word3 >> 28 & 3) as usize],
+                format: FormatNumber::Unified(word3 >> 12 & 0x3f),
+                ..common
+            };
+        }
+        // With `add_tid`, the field of the data format holds the upper bits of the stride.
+        let upper = if add_tid { u64::from(word3 >> 15 & 0xf) << 14 } else { 0 };
+        Descriptor { stride: common.stride | upper, ..common }
+    }
+
+    /// Returns whether no buffer is bound: every access is out of range (RDNA3 ISA, 9.6, "Unbound resources"). `typed` says that
+    /// the instruction is MTBUF.
+    pub(crate) fn is_unbound(&self, typed: bool) -> bool {
+        self.format == FormatNumber::Unified(0) && (typed || !self.add_tid)
+    }
+}

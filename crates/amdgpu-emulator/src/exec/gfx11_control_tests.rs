@@ -1,0 +1,206 @@
+//! Tests of gfx11's scalar instructions for control: modes, hardware registers, messages, hints and padding.
+
+use amdgpu_isa::{Encoding, Target};
+
+use crate::exec::level::SimdLevel;
+use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
+use crate::report::fault::FaultCause;
+use crate::state::wave::{Mode, sreg};
+use crate::testing::test_wave::{Random, TestWave};
+
+crate::testing::tally::verified!(modes, idle);
+
+fn rigs() -> [TestWave; 4] {
+    let level = SimdLevel::best();
+    let [first, second] = Target::GFX11;
+    [
+        TestWave::new(first, level),
+        TestWave::wave32(first, level),
+        TestWave::new(second, level),
+        TestWave::wave32(second, level),
+    ]
+}
+
+/// Fields of MODE and TRAPSTS, bit by bit. The bits that enable indexed registers and VSKIP on gfx9 can't be set.
+fn modes() {
+    let mut random = Random::new(101);
+    for mut rig in rigs() {
+        for trial in 0..400 {
+            let start = random.next() as u32 & 0x0087_fbff;
+            rig.w.mode = Mode(start);
+            let (size, at) = (1 + random.next() as u32 % 32, random.next() as u32 % 32);
+            let imm = ((size - 1) << 11 | at << 6 | 1) as u16;
+            let value = random.next() as u32;
+            rig.w.set_s32(9, value);
+            let field: u32 = (at..(at + size).min(32)).fold(0, |mask, n| mask | 1 << n);
+            let set = start & !field | (u64::from(value) << at) as u32 & field;
+            let want = match trial % 5 {
+                0 => {
+                    rig.run(&[rig.sopp("s_round_mode", value as u16)]);
+                    start / 16 * 16 + value % 16
+                }
+                1 => {
+                    rig.run(&[rig.sopp("s_denorm_mode", value as u16)]);
+                    start / 256 * 256 + value % 16 * 16 + start % 16
+                }
+                2 => {
+                    rig.run(&[rig.sopk("s_setreg_b32", 9, imm)]);
+                    set % (1 << 27)
+                }
+                3 => {
+                    rig.run(&[rig.sopk("s_setreg_imm32_b32", 0, imm), value]);
+                    set % (1 << 27)
+                }
+                _ => {
+                    rig.run(&[rig.sopk("s_getreg_b32", 9, imm)]);
+                    assert_eq!(u64::from(rig.w.s32(9)), u64::from(start & field) >> at, "{at} {size}");
+                    start
+                }
+            };
+            assert_eq!(rig.w.mode.0, want, "{trial} {start:#x} {value:#x} {at} {size}");
+            assert!(!rig.w.mode.alters());
+        }
+    }
+}
+
+#[test]
+fn hardware_registers() {
+    let hwreg = |id: u16, at: u16, size: u16| (size - 1) << 11 | at << 6 | id;
+    for mut rig in rigs() {
+        rig.w.id = 37;
+        rig.w.set_exec(0xffff_ffff_0000_0000);
+        rig.w.set_s64(sreg::VCC, 1 << 40);
+        rig.w.set_scc(true);
+        rig.run(&[
+            rig.sopk("s_getreg_b32", 0, hwreg(15, 0, 32)),
+            rig.sopk("s_getreg_b32", 1, hwreg(2, 0, 32)),
+            rig.sopk("s_getreg_b32", 2, hwreg(20, 0, 32)),
+            rig.sopk("s_getreg_b32", 3, hwreg(21, 0, 32)),
+            rig.sopk("s_getreg_b32", 4, hwreg(23, 0, 5)),
+            rig.sopk("s_getreg_b32", 5, hwreg(29, 0, 20)),
+            rig.sopk("s_getreg_b32", 6, hwreg(29, 0, 20)),
+            // gfx9's HW_ID and LDS_ALLOC don't exist.
+            rig.sopk("s_getreg_b32", 7, hwreg(4, 0, 32)),
+            rig.sopk("s_getreg_b32", 8, hwreg(6, 0, 32)),
+        ]);
+        assert_eq!(rig.w.s32(0), PRIVATE_BASE_HI >> 16 | SHARED_BASE_HI);
+        // SCC, EXECZ, VCCZ, IN_WG, VALID. A wave of 32 doesn't have the lanes that are set.
+        let none = if rig.w.all >> 63 == 0 { 3 << 9 } else { 0 };
+        assert_eq!(rig.w.s32(1), 1 | none | 1 << 11 | 1 << 16);
+        assert_eq!(rig.w.s64(2), SCRATCH_BASE);
+        assert_eq!(rig.w.s32(4), 5);
+        let passed = rig.w.s32(6).wrapping_sub(rig.w.s32(5)) & 0xf_ffff;
+        assert!(rig.w.s32(5) <= 0xf_ffff && passed > 0 && passed < 1 << 16, "{passed}");
+        assert_eq!([rig.w.s32(7), rig.w.s32(8)], [0, 0]);
+    }
+}
+
+#[test]
+fn messages_that_return_a_value() {
+    for mut rig in rigs() {
+        for message in 0x80..=0x85 {
+            rig.w.set_s64(14, !0);
+            rig.w.set_s64(16, !0);
+            // The number of an SGPR in its place would be s0.
+            rig.run(&[
+                rig.sop1("s_sendmsg_rtn_b32", 14, message),
+                rig.sop1("s_sendmsg_rtn_b64", 16, message),
+            ]);
+            assert_eq!(rig.w.s32(15), !0);
+            if message == 0x83 {
+                let (low, all) = (rig.w.s32(14), rig.w.s64(16));
+                assert!(all > 0 && (all as u32).wrapping_sub(low) < 1 << 31, "{low} {all}");
+            } else {
+                assert_eq!([u64::from(rig.w.s32(14)), rig.w.s64(16)], [0, 0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn padding_is_illegal() {
+    for mut rig in rigs() {
+        let end = rig.sopp("s_code_end", 0);
+        assert_eq!(rig.try_run(&[end]), Err(FaultCause::IllegalInstruction));
+        // After the program it is not executed.
+        let over = rig.sopp("s_branch", 5);
+        rig.run(&[over, end, end, end, end, end]);
+    }
+}
+
+/// A result for NULL is lost, but SCC is set (RDNA3 ISA, 3.4.4; 6.2 says the opposite).
+#[test]
+fn results_for_null() {
+    const NULL: u32 = 124;
+    for mut rig in rigs() {
+        rig.w.set_s32(sreg::M0, 5);
+        rig.w.set_s32(4, 6);
+        for (name, scc) in [("s_and_b32", true), ("s_xor_b32", false)] {
+            rig.w.set_scc(!scc);
+            rig.run(&[rig.sop2(name, NULL, 4, 4), rig.sop1("s_mov_b32", 7, NULL)]);
+            assert_eq!((rig.w.scc(), rig.w.s32(7), rig.w.s32(sreg::M0)), (scc, 0, 5), "{name}");
+        }
+    }
+}
+
+/// Hints, waits and cache control change no register.
+fn idle() {
+    let names = [
+        "s_set_inst_prefetch_distance",
+        "s_clause",
+        "s_delay_alu",
+        "s_waitcnt_depctr",
+        "s_waitcnt",
+        "s_wait_idle",
+        "s_wait_event",
+        "s_ttracedata_imm",
+        "s_version",
+        "s_waitcnt_vscnt",
+        "s_waitcnt_vmcnt",
+        "s_waitcnt_expcnt",
+        "s_waitcnt_lgkmcnt",
+        "s_gl1_inv",
+        "s_dcache_inv",
+        "buffer_gl0_inv",
+        "buffer_gl1_inv",
+        "s_nop",
+        "s_sleep",
+        "s_setprio",
+        "s_icache_inv",
+    ];
+    let mut random = Random::new(102);
+    let mut seen = 0;
+    for mut rig in rigs() {
+        for encoding in Encoding::ALL {
+            for row in encoding.rows().iter().filter(|row| names.contains(&row.name)) {
+                let Some(op) = row.opcode(rig.target) else { continue };
+                seen += 1;
+                for _ in 0..16 {
+                    for n in 0..106 {
+                        rig.w.set_s32(n, random.next() as u32);
+                    }
+                    rig.w.set_exec(random.next());
+                    let rest = match encoding {
+                        Encoding::Sopk => random.next() as u32 & 0xffff | (random.next() as u32 % 100) << 16,
+                        Encoding::Sopp => random.next() as u32 & 0xffff,
+                        _ => 0,
+                    };
+                    let mut words = vec![encoding.first_dword(rig.target, op.into(), rest)];
+                    words.extend((encoding.dwords() == 2).then_some(if encoding == Encoding::Smem {
+                        0x7c << 25
+                    } else {
+                        0
+                    }));
+                    let state = |rig: &TestWave| {
+                        let scalars: Vec<u32> = (0..128).map(|n| rig.w.s32(n)).collect();
+                        (scalars, rig.w.scc(), rig.w.mode.0, *rig.w.v(0).flat())
+                    };
+                    let before = state(&rig);
+                    rig.run(&words);
+                    assert!(state(&rig) == before, "{} changed a register", row.name);
+                }
+            }
+        }
+    }
+    assert_eq!(seen, 4 * names.len());
+}

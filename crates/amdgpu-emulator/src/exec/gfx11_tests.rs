@@ -1,0 +1,329 @@
+//! Compares gfx11's memory instructions, in waves of 64 and of 32 lanes, with byte arrays and lists of lanes.
+
+use amdgpu_isa::{Encoding, Row};
+
+use crate::exec::atomics_tests::{Op, interesting, reference};
+use crate::exec::memory_model::{
+    At, BufferFields, FlatFields, GLOBAL, LDS, MemoryModel, SCRATCH, Shape, buffer, ds, flat,
+};
+use crate::state::wave::{LANES, Mode, sreg};
+use crate::testing::test_wave::operation;
+
+crate::testing::tally::verified!(loads_and_stores, atomics, permutes, by_lane_number);
+
+const FIELDS: FlatFields =
+    FlatFields { offset: 0, address: 10, data: 20, saddr: None, dst: 30, glc: false, bit13: false };
+
+/// Returns the instructions of an encoding that the target has, each with what it does under its name on gfx9.
+fn rows(b: &MemoryModel, encoding: Encoding) -> Vec<(&'static Row, String)> {
+    let rows = encoding.rows().iter().filter(|row| row.opcode(b.rig.target).is_some());
+    rows.map(|row| (row, operation(row))).collect()
+}
+
+/// Sets EXEC to random bits, also those of lanes that the wave doesn't have. Returns the active lanes.
+fn random_exec(b: &mut MemoryModel) -> u64 {
+    let exec = b.exec();
+    b.rig.w.set_exec(exec);
+    if b.rig.w.all >> 63 == 0 { exec & 0xffff_ffff } else { exec }
+}
+
+fn loads_and_stores() {
+    for mut b in MemoryModel::gfx11(81) {
+        for encoding in [Encoding::Ds, Encoding::Global, Encoding::Flat, Encoding::Scratch] {
+            for (row, operation) in rows(&b, encoding) {
+                let Some(shape) = operation.split_once('_').and_then(|(_, rest)| Shape::of(rest)) else {
+                    continue;
+                };
+                for _ in 0..8 {
+                    load_or_store(&mut b, encoding, row.name, shape);
+                }
+            }
+        }
+    }
+}
+
+fn load_or_store(b: &mut MemoryModel, encoding: Encoding, name: &str, shape: Shape) {
+    b.scramble(10..40);
+    let exec = random_exec(b);
+    let kind = match encoding {
+        Encoding::Ds => 1,
+        Encoding::Scratch => 2,
+        Encoding::Global => 0,
+        _ => b.below(3),
+    };
+    let len = [GLOBAL as usize, LDS as usize, SCRATCH as usize][kind];
+    let places = b.places(len, shape.bytes, shape.bytes.min(4));
+    let at = places.map(|byte| [At::Global(0, byte), At::Lds(byte), At::Scratch(byte)][kind]);
+    let offset = match encoding {
+        Encoding::Ds => b.below(1 << 16) as i32,
+        Encoding::Flat => b.below(1 << 12) as i32,
+        _ => b.below(1 << 13) as i32 - (1 << 12),
+    };
+    let scalar = matches!(encoding, Encoding::Global | Encoding::Scratch) && b.below(2) == 0;
+    let base = match encoding {
+        Encoding::Global => b.model.bases[0] - b.below(1 << 20) as u64,
+        _ => b.below(1 << 20) as u64,
+    };
+    let base_register =
+        if encoding == Encoding::Global { base.wrapping_sub(offset as i64 as u64) } else { base };
+    b.rig.w.set_s64(4, base_register);
+    let mut want = Vec::new();
+    for lane in 0..LANES {
+        let old = b.get(30, lane, shape.dwords());
+        want.push(old);
+        if exec >> lane & 1 == 0 {
+            continue;
+        }
+        let place = b.model.address(at[lane]);
+        match (encoding, scalar) {
+            (Encoding::Ds, _) => b.set(10, lane, (places[lane] as u32).wrapping_sub(offset as u32)),
+            (Encoding::Scratch, _) => {
+                let base = if scalar { base as u32 } else { 0 };
+                b.set(10, lane, (places[lane] as u32).wrapping_sub(offset as u32).wrapping_sub(base));
+            }
+            (_, true) => b.set(10, lane, (place - base) as u32),
+            _ => b.set64(10, lane, place.wrapping_sub(offset as i64 as u64)),
+        }
+        if shape.load {
+            want[lane] = shape.loaded(b.model.read(at[lane], lane, shape.bytes), old, false);
+        } else {
+            let data = b.get(20, lane, shape.dwords());
+            b.model.write(at[lane], lane, shape.bytes, shape.stored(data));
+        }
+    }
+    let words = if encoding == Encoding::Ds {
+        ds(&b.rig, name, offset as u32, 10, [20, 0], 30)
+    } else {
+        let bit13 = encoding == Encoding::Scratch;
+        flat(&b.rig, encoding, name, FlatFields { offset, saddr: scalar.then_some(4), bit13, ..FIELDS })
+    };
+    b.rig.run(&words);
+    for (lane, want) in want.iter().enumerate() {
+        assert_eq!(b.get(30, lane, shape.dwords()), *want, "{name} lane {lane}");
+    }
+    b.check(name);
+}
+
+/// Returns what an atomic does: the name of its reference, whether that takes the data operands in the other order, and whether the
+/// instruction returns a value only with `glc`; `None` for instructions that gfx9 has too.
+fn atomic(encoding: Encoding, name: &str) -> Option<(&'static str, bool)> {
+    let rest = name.trim_start_matches("ds_").replace("rtn_", "");
+    let rest = rest.rsplit_once("atomic_").map_or(rest.as_str(), |(_, rest)| rest);
+    Some(match (encoding, rest) {
+        (Encoding::Ds, "cmpstore_b32" | "cmpstore_b64") => ("cmpswap", false),
+        (Encoding::Ds, "cmpstore_f32") | (_, "cmpswap_f32") => ("cmpst_f32", true),
+        (Encoding::Ds, "cmpstore_f64") => ("cmpst_f64", true),
+        (_, "csub_u32") => ("csub", false),
+        (_, "min_f32") => ("min_f32", false),
+        (_, "max_f32") => ("max_f32", false),
+        (_, "add_f32") => ("add_f32", false),
+        (_, "add_u32") => ("add", false),
+        (_, "cmpswap_b64") => ("cmpswap", false),
+        _ => return None,
+    })
+}
+
+fn atomics() {
+    let mut seen = 0;
+    for mut b in MemoryModel::gfx11(82) {
+        for encoding in [Encoding::Ds, Encoding::Flat, Encoding::Global, Encoding::Mubuf] {
+            for (row, _) in rows(&b, encoding) {
+                let Some((kind, swaps)) = atomic(encoding, row.name) else { continue };
+                let bytes = if row.name.ends_with("64") { 8 } else { 4 };
+                let op = Op { name: row.name, encoding, kind, bytes };
+                seen += 1;
+                for _ in 0..24 {
+                    one_atomic(&mut b, op, swaps);
+                }
+            }
+        }
+    }
+    assert!(seen >= 4 * (8 + 3 + 6 * 3), "{seen}");
+}
+
+fn one_atomic(b: &mut MemoryModel, op: Op, swaps: bool) {
+    let (bytes, dwords) = (op.bytes, op.bytes / 4);
+    b.scramble(10..40);
+    let exec = random_exec(b);
+    let mode = b.random.next() as u32 & 0x3f0;
+    b.rig.w.mode = Mode(mode);
+    let in_lds = op.encoding == Encoding::Ds;
+    let back = if in_lds { op.name.contains("rtn") } else { b.below(2) == 0 };
+    let second = if in_lds { 24 } else { 20 + dwords as u16 };
+    let words: Vec<usize> = (0..LANES).map(|_| b.below(24)).collect();
+    let at: Vec<At> = words
+        .iter()
+        .map(|word| if in_lds { At::Lds(bytes * word) } else { At::Global(0, bytes * word) })
+        .collect();
+    for lane in 0..LANES {
+        let fresh = interesting(&mut b.random, op);
+        b.model.write(at[lane], lane, bytes, fresh.into());
+        for register in [20, second] {
+            // Often the value in memory, so that comparisons succeed.
+            let value = if b.below(3) == 0 { fresh } else { interesting(&mut b.random, op) };
+            b.set(register, lane, value as u32);
+            if dwords == 2 {
+                b.set(register + 1, lane, (value >> 32) as u32);
+            }
+        }
+        match op.encoding {
+            Encoding::Ds | Encoding::Mubuf => b.set(10, lane, (bytes * words[lane]) as u32),
+            _ => {
+                let address = b.model.address(at[lane]);
+                b.set64(10, lane, address);
+            }
+        }
+    }
+    b.fill();
+    let mut want = Vec::new();
+    // RDNA3 ISA, 13.2: in memory, sums flush denormals of sources, and nothing flushes those of results.
+    let m = match (in_lds, op.kind) {
+        (true, _) => mode,
+        (false, "add_f32") => 0xe0,
+        (false, _) => mode | 0xa0,
+    };
+    for lane in 0..LANES {
+        want.push(b.get(30, lane, dwords));
+        if exec >> lane & 1 == 0 {
+            continue;
+        }
+        let old = b.model.read(at[lane], lane, bytes) as u64;
+        let (x, y) = (b.get(20, lane, dwords) as u64, b.get(second, lane, dwords) as u64);
+        let new = match op.kind {
+            "csub" => (i128::from(old) - i128::from(x)).max(0) as u64,
+            _ if swaps => reference(op, old, y, x, m),
+            _ => reference(op, old, x, y, m),
+        };
+        b.model.write(at[lane], lane, bytes, new.into());
+        if back {
+            want[lane] = old.into();
+        }
+    }
+    b.rig.w.set_s64(8, b.model.bases[0]);
+    b.rig.w.set_s32(10, GLOBAL as u32);
+    // Raw, with the format 32_FLOAT.
+    b.rig.w.set_s32(11, 3 << 28 | 22 << 12);
+    let code = match op.encoding {
+        Encoding::Ds => ds(&b.rig, op.name, 0, 10, [20, 24], 30),
+        Encoding::Mubuf => {
+            // The result is written to the data.
+            for lane in 0..LANES {
+                want[lane] = if back && exec >> lane & 1 != 0 { want[lane] } else { b.get(20, lane, dwords) };
+            }
+            let fields = BufferFields { data: 20, glc: back, ..BUFFER };
+            buffer(&b.rig, op.encoding, op.name, fields)
+        }
+        encoding => flat(&b.rig, encoding, op.name, FlatFields { glc: back, ..FIELDS }),
+    };
+    b.rig.run(&code);
+    let register = if op.encoding == Encoding::Mubuf { 20 } else { 30 };
+    for (lane, want) in want.iter().enumerate() {
+        assert_eq!(b.get(register, lane, dwords), *want, "{} lane {lane} mode {mode:#x}", op.name);
+    }
+    b.check(op.name);
+}
+
+/// An offset in v10, the descriptor in s8, s6 as the scalar offset.
+pub(super) const BUFFER: BufferFields = BufferFields {
+    offset: 0,
+    address: 10,
+    data: 30,
+    resource: 8,
+    soffset: 6,
+    offen: true,
+    idxen: false,
+    glc: false,
+    lds: false,
+    format: (0, 0),
+};
+
+/// Lanes exchange only within their half of a wave of 64 (RDNA3 ISA, 12.5.2).
+fn permutes() {
+    for mut b in MemoryModel::gfx11(83) {
+        for trial in 0..100 {
+            b.scramble(10..40);
+            let exec = random_exec(&mut b);
+            let offset = b.below(1024) as u32;
+            if trial % 2 == 0 {
+                // An exchange of lanes.
+                let by = b.below(64);
+                for lane in 0..LANES {
+                    b.set(10, lane, (4 * (lane ^ by) as u32).wrapping_sub(offset));
+                }
+            }
+            let read = |b: &MemoryModel, register: u16| -> Vec<u32> {
+                (0..LANES).map(|lane| b.get(register, lane, 1) as u32).collect()
+            };
+            let (at, data, old) = (read(&b, 10), read(&b, 20), read(&b, 30));
+            let is_active = |lane: usize| exec >> lane & 1 != 0;
+            let other = |lane: usize| lane / 32 * 32 + at[lane].wrapping_add(offset) as usize / 4 % 32;
+            let mut pushed = vec![0; LANES];
+            for lane in (0..LANES).filter(|lane| is_active(*lane)) {
+                pushed[other(lane)] = data[lane];
+            }
+            let words = ds(&b.rig, "ds_permute_b32", offset, 10, [20, 0], 30);
+            b.rig.run(&words);
+            for lane in 0..LANES {
+                let want = if is_active(lane) { pushed[lane] } else { old[lane] };
+                assert_eq!(b.get(30, lane, 1) as u32, want, "permute, lane {lane}");
+            }
+            let old = read(&b, 30);
+            let words = ds(&b.rig, "ds_bpermute_b32", offset, 10, [20, 0], 30);
+            b.rig.run(&words);
+            for lane in 0..LANES {
+                let want = match (is_active(lane), is_active(other(lane))) {
+                    (true, true) => data[other(lane)],
+                    (true, false) => 0,
+                    _ => old[lane],
+                };
+                assert_eq!(b.get(30, lane, 1) as u32, want, "bpermute, lane {lane}");
+            }
+        }
+    }
+}
+
+/// `global_load_addtid_b32` and its store, those of LDS, and counters in LDS.
+fn by_lane_number() {
+    for mut b in MemoryModel::gfx11(84) {
+        for _ in 0..40 {
+            b.scramble(10..40);
+            let exec = random_exec(&mut b);
+            let place = b.below(GLOBAL as usize / 4 - LANES) * 4;
+            let offset = b.below(1 << 13) as i32 - (1 << 12);
+            let address = b.model.bases[0] + place as u64;
+            b.rig.w.set_s64(4, address.wrapping_sub(offset as i64 as u64));
+            let (m0, lds_offset) = (4 * b.below(250) as u32, 4 * b.below(500) as u32);
+            b.rig.w.set_s32(sreg::M0, m0);
+            let first = (m0 + lds_offset) as usize;
+            for lane in (0..LANES).filter(|lane| exec >> lane & 1 != 0) {
+                let data = b.get(20, lane, 1);
+                b.model.write(At::Global(0, place + 4 * lane), lane, 4, data);
+                b.model.write(At::Lds(first + 4 * lane), lane, 4, data);
+            }
+            let fields = FlatFields { offset, saddr: Some(4), address: 0, ..FIELDS };
+            let store = flat(&b.rig, Encoding::Global, "global_store_addtid_b32", fields);
+            let lds_store = ds(&b.rig, "ds_store_addtid_b32", lds_offset, 0, [20, 0], 0);
+            b.rig.run(&[store, lds_store].concat());
+            b.check("stores by the lane's number");
+            let old: Vec<_> = (0..LANES).map(|lane| [b.get(30, lane, 1), b.get(31, lane, 1)]).collect();
+            let load = flat(&b.rig, Encoding::Global, "global_load_addtid_b32", fields);
+            let lds_load = ds(&b.rig, "ds_load_addtid_b32", lds_offset, 0, [0, 0], 31);
+            b.rig.run(&[load, lds_load].concat());
+            for lane in 0..LANES {
+                let memory = [At::Global(0, place + 4 * lane), At::Lds(first + 4 * lane)];
+                let memory = memory.map(|at| b.model.read(at, lane, 4));
+                let want = if exec >> lane & 1 != 0 { memory } else { old[lane] };
+                assert_eq!([b.get(30, lane, 1), b.get(31, lane, 1)], want, "lane {lane}");
+            }
+            // A counter of active lanes.
+            let before = b.model.read(At::Lds(first), 0, 4);
+            let append = ds(&b.rig, "ds_append", lds_offset, 0, [0, 0], 32);
+            b.rig.run(&append);
+            b.model.write(At::Lds(first), 0, 4, before + u128::from(exec.count_ones()));
+            b.check("ds_append");
+            for lane in (0..LANES).filter(|lane| exec >> lane & 1 != 0) {
+                assert_eq!(b.get(32, lane, 1), before);
+            }
+        }
+    }
+}
