@@ -1,6 +1,7 @@
 //! Disassembles DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
 
-use super::operand::{Operand, any_vector, scalar};
+use super::gfx11::names;
+use super::operand::{Operand, any_vector};
 use super::symbolic::{Swizzle, buffer_format};
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
@@ -11,11 +12,7 @@ use crate::row::{Row, Ty};
 use crate::target::Target;
 
 /// Stands in the text for an address or a register that the instruction doesn't have.
-const OFF: Operand = Operand::Named("off");
-
-fn count(ty: Ty) -> u32 {
-    u32::from(ty.dwords())
-}
+pub(super) const OFF: Operand = Operand::Named("off");
 
 /// Returns whether the instruction is a load that can store to LDS.
 fn loads_to_lds(row: &Row, target: Target) -> bool {
@@ -28,8 +25,8 @@ impl Words {
     /// Returns the data operand. With `free`, AGPRs may start at any register, as LLVM 22 allows for some instructions.
     fn data(&self, first: u32, ty: Ty, acc: bool, free: bool) -> Result<Operand, NotAnInstruction> {
         match acc && free {
-            true => any_vector(first, count(ty), acc),
-            false => self.vector(first, count(ty), acc),
+            true => any_vector(first, self.dwords(ty), acc),
+            false => self.vector(first, self.dwords(ty), acc),
         }
     }
 
@@ -67,7 +64,7 @@ impl Words {
             self.ds_offset(t, row, offset);
         }
         // gfx942 has no GDS; the bit is ignored.
-        t.flag(gds && (!self.since_gfx942() || is_gws), "gds");
+        t.flag(gds && (!self.has_scopes() || is_gws), "gds");
         Ok(())
     }
 
@@ -86,9 +83,14 @@ impl Words {
         }
     }
 
+    /// Returns whether the cache policy has scopes, in place of the bits that say which caches to bypass.
+    fn has_scopes(&self) -> bool {
+        self.target.has_gfx942_instructions()
+    }
+
     /// Appends the cache policy bits, with the target's names for them.
     fn cache_policy(&self, t: &mut Text<'_>, glc: bool, slc: bool, scc: bool) {
-        let names = if self.since_gfx942() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
+        let names = if self.has_scopes() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
         for (set, name) in [glc, slc, scc].into_iter().zip(names) {
             t.flag(set, name);
         }
@@ -145,7 +147,7 @@ impl Words {
             Some(126) if self.since_gfx942() && encoding == Encoding::Global && !row.is(TO_LDS) => {
                 return Err(NotAnInstruction);
             }
-            Some(code) => t.try_operand(scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
+            Some(code) => t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
             None => t.operand(OFF),
         }
         let offset = match encoding {
@@ -171,7 +173,8 @@ impl Words {
     ) -> Result<(), NotAnInstruction> {
         let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
         if !lds {
-            t.try_operand(self.vector(f.vdata, count(data), f.acc))?;
+            let status = u32::from(f.tfe);
+            t.try_operand(self.vector(f.vdata, self.dwords(data) + status, f.acc))?;
         }
         match (f.offen, f.idxen) {
             (false, false) => t.operand(OFF),
@@ -212,13 +215,15 @@ impl Words {
             let invalidates = of_l1 || row.name == "buffer_invl2";
             let acc = f.acc && !of_l1;
             self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;
-            if self.since_gfx942() {
+            if self.has_scopes() {
                 self.cache_policy(t, f.glc, false, scc);
             }
             return Ok(());
         }
         self.buffer(t, row, f, None, lds)?;
         self.cache_policy(t, f.glc, slc, scc);
+        t.flag(f.dlc, "dlc");
+        t.flag(f.tfe, "tfe");
         t.flag(lds, "lds");
         Ok(())
     }
@@ -228,8 +233,14 @@ impl Words {
         let (f, typed) = (fields::Buffer::of(self.target, long), fields::Mtbuf::of(self.target, long));
         let row = self.row(Encoding::Mtbuf, typed.op)?;
         t.mnemonic(row.name, "");
-        self.buffer(t, row, f, buffer_format(typed.format), false)?;
+        let format = match self.target.is_gfx11() {
+            true => names::buffer_format(typed.format),
+            false => buffer_format(typed.format),
+        };
+        self.buffer(t, row, f, format, false)?;
         self.cache_policy(t, f.glc, typed.slc, typed.scc);
+        t.flag(f.dlc, "dlc");
+        t.flag(f.tfe, "tfe");
         Ok(())
     }
 }

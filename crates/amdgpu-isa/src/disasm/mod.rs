@@ -1,12 +1,13 @@
 //! The disassembler.
 //!
-//! The text is exactly `llvm-objdump`'s: LLVM 15's for gfx90a, LLVM 22's for gfx942 and gfx950. An encoding that LLVM does not
+//! The text is exactly `llvm-objdump`'s: LLVM 15's for gfx90a, LLVM 22's for the other targets. An encoding that LLVM does not
 //! recognise as an instruction, or prints with a comment that an operand is invalid, is not an instruction here either.
 
 #[cfg(test)]
 mod enumeration;
 #[cfg(test)]
 mod golden_tests;
+mod gfx11;
 mod image;
 mod instruction;
 mod listing;

@@ -42,7 +42,7 @@ impl Words {
         let signs = if self.since_gfx942() { all } else { all & signs(row) };
         self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;
         let (neg_lo, neg_hi, op_sel) = (neg_lo & all, neg_hi & all, op_sel & all);
-        t.try_operand(self.vector(f.vdst, u32::from(row.dst.dwords()), false))?;
+        t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
         let mixed = row.src[0] == Ty::Mix;
         for (n, code) in f.src().into_iter().enumerate().take(count as usize) {
             // LLVM 15 prints the half of a constant that packed integers use.
@@ -73,10 +73,10 @@ impl Words {
 
     /// Disassembles `v_mfma_ld_scale_b32`. LLVM writes it and the matrix instruction that it scales as one.
     fn scale(&mut self, t: &mut Text<'_>, f: fields::Vop3p) -> Result<(), NotAnInstruction> {
-        let scaled = self.rest.and_then(|[first, second]| {
-            let mai = fields::Mai::of(self.target, u64::from(first) | u64::from(second) << 32);
-            let row = Encoding::Vop3p.row(self.target, fields::Vop3p::of(self.target, first.into()).op)?;
-            let is_scaled = Encoding::of(self.target, first) == Some(Encoding::Vop3p)
+        let scaled = self.next_long().filter(|_| self.joins_scales).and_then(|long| {
+            let mai = fields::Mai::of(self.target, long);
+            let row = Encoding::Vop3p.row(self.target, mai.op)?;
+            let is_scaled = Encoding::of(self.target, long as u32) == Some(Encoding::Vop3p)
                 && row.is(F8F6F4)
                 && mai.abid == SCALED;
             is_scaled.then_some((row, mai))
@@ -143,7 +143,7 @@ impl Words {
     fn matrices(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), NotAnInstruction> {
         let sparse = row.is(SPARSE);
         let registers = |code: u32, ty: Ty, acc: bool| {
-            self.vector(code.checked_sub(256).ok_or(NotAnInstruction)?, u32::from(ty.dwords()), acc)
+            self.vector(code.checked_sub(256).ok_or(NotAnInstruction)?, self.dwords(ty), acc)
         };
         t.try_operand(registers(256 | f.vdst, row.dst, f.acc_cd))?;
         let (a, b) = match row.is(F8F6F4) {

@@ -1,6 +1,6 @@
 //! Disassembles SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
-use super::operand::{Operand, immediate, scalar};
+use super::operand::{Operand, immediate};
 use super::symbolic::{GprIndex, Hwreg, Message, Waitcnt};
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
@@ -41,7 +41,9 @@ impl Words {
         let row = self.row(Encoding::Sop1, f.op)?;
         t.mnemonic(row.name, "");
         self.destination(t, row, f.sdst)?;
-        if row.src[0] != Ty::None {
+        if row.name.starts_with("s_sendmsg_rtn") {
+            Self::returning_message(t, f.src0);
+        } else if row.src[0] != Ty::None {
             if wants_register(row.name) && is_constant(f.src0) {
                 return Err(NotAnInstruction);
             }
@@ -55,7 +57,7 @@ impl Words {
     fn destination(&self, t: &mut Text<'_>, row: &Row, sdst: u32) -> Result<(), NotAnInstruction> {
         match row.dst {
             Ty::None => Ok(()),
-            ty => t.try_operand(scalar(sdst, u32::from(ty.dwords()))),
+            ty => t.try_operand(self.scalar(sdst, self.dwords(ty))),
         }
     }
 
@@ -76,7 +78,7 @@ impl Words {
         let f = fields::Sopk::of(self.target, self.first);
         let row = self.row(Encoding::Sopk, f.op)?;
         let imm = f.simm as u16;
-        let hwreg = Hwreg { bits: imm, gfx942: self.since_gfx942() };
+        let hwreg = Hwreg { bits: imm, target: self.target };
         t.mnemonic(row.name, "");
         match row.name {
             "s_setreg_b32" => {
@@ -105,14 +107,15 @@ impl Words {
     pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sopp::of(self.target, self.first);
         let row = self.row(Encoding::Sopp, f.op)?;
-        let imm = f.simm as u16;
+        let (imm, gfx11) = (f.simm as u16, self.target.is_gfx11());
         t.mnemonic(row.name, "");
         match row.name {
             _ if row.is(BRANCH) => {
                 self.branch = Some(imm as i16);
                 t.operand(imm);
             }
-            "s_waitcnt" => t.operand(Waitcnt(imm)),
+            _ if gfx11 && self.named_immediate(t, row, imm)? => {}
+            "s_waitcnt" => t.operand(Waitcnt { bits: imm, gfx11 }),
             "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.since_gfx942() }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
             "s_set_valu_coexec_mode" => {
@@ -138,9 +141,9 @@ impl Words {
     pub(super) fn tuple(&self, code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
         let is_bank = matches!(code, 0..=101 | 108..=123);
         if self.since_gfx942() || is_bank {
-            return scalar(code, count);
+            return self.scalar(code, count);
         }
-        if count > 4 { Err(NotAnInstruction) } else { scalar(code, count.min(2)) }
+        if count > 4 { Err(NotAnInstruction) } else { self.scalar(code, count.min(2)) }
     }
 
     pub(super) fn smem(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
@@ -159,7 +162,7 @@ impl Words {
             if self.since_gfx942() && (code >= 126 || code == 124) {
                 return Err(NotAnInstruction);
             }
-            t.try_operand(self.tuple(code, u32::from(data.dwords())))?;
+            t.try_operand(self.tuple(code, self.dwords(data)))?;
         }
         if row.access().is_none() && !discards && !probes {
             // Cache control and clocks have no address.
@@ -170,7 +173,7 @@ impl Words {
         let offset = Signed(f.signed_offset());
         match f.offset_register() {
             Some(register) => {
-                t.try_operand(scalar(register, 1))?;
+                t.try_operand(self.scalar(register, 1))?;
                 if f.imm {
                     t.modifier(format_args!("offset:{offset}"));
                 }
@@ -183,7 +186,7 @@ impl Words {
 }
 
 /// A signed number in hexadecimal.
-struct Signed(i32);
+pub(super) struct Signed(pub(super) i32);
 
 impl std::fmt::Display for Signed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,26 +1,30 @@
 //! Disassembles the short encodings of VOP1, VOP2 and VOPC, and VOP3.
 
 use super::modifiers::{Accepts, Bits, Modified, OpSel, omod};
-use super::operand::{Operand, scalar};
+use super::operand::Operand;
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::flags::{LIT, LIT_FACTOR, MASK_IN, SDST, SGPR_DST};
 use crate::row::{Row, Ty};
+use crate::target::WaveSize;
 
 /// The codes of source 0 for a control dword, which follows the first dword.
 pub(super) const SDWA: u32 = 249;
 pub(super) const DPP: u32 = 250;
 /// The code of a source for a literal, which follows the first dword.
 const LITERAL: u32 = 255;
-/// The operand VCC, which short encodings write and read implicitly.
-pub(super) const VCC: Operand = Operand::Named("vcc");
-
 impl Words {
+    /// Returns the operand VCC, which short encodings write and read implicitly.
+    pub(super) fn vcc(&self) -> Operand {
+        Operand::Named(if self.wave == WaveSize::Wave32 { "vcc_lo" } else { "vcc" })
+    }
+
     /// Returns a 9-bit source of a short encoding, which may be a literal.
-    fn short_source(&mut self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
+    pub(super) fn short_source(&mut self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match code {
+            256.. => self.short_register(code - 256, ty),
             LITERAL => {
                 let value = self.literal()?;
                 Ok(self.literal_operand(value, ty))
@@ -42,7 +46,7 @@ impl Words {
                     return Err(NotAnInstruction);
                 }
                 t.mnemonic(row.name, "");
-                t.try_operand(scalar_8(dst, 1))?;
+                t.try_operand(self.scalar_8(dst, Ty::B32))?;
                 return t.try_operand(self.source(code, Ty::B32));
             }
             "v_swap_b32" | "v_accvgpr_mov_b32" | "v_permlane16_swap_b32" | "v_permlane32_swap_b32"
@@ -65,22 +69,28 @@ impl Words {
             }
             _ => {}
         }
+        if let Some(control) = self.control(code)? {
+            return self.short_dpp(t, row, Encoding::Vop1, control);
+        }
         if matches!(code, SDWA | DPP) {
             return self.controlled(t, row, Encoding::Vop1);
         }
         t.mnemonic(row.name, "_e32");
-        t.try_operand(self.vector(dst, u32::from(row.dst.dwords()), false))?;
+        t.try_operand(self.short_register(dst, row.dst))?;
         t.try_operand(self.short_source(code, row.src[0]))
     }
 
     pub(super) fn vop2(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Vop2::of(self.target, self.first);
         let row = self.row(Encoding::Vop2, f.op)?;
+        if let (Some(control), false) = (self.control(f.src0)?, row.is(LIT)) {
+            return self.short_dpp(t, row, Encoding::Vop2, control);
+        }
         if matches!(f.src0, SDWA | DPP) && row.flags & LIT == 0 {
             return self.controlled(t, row, Encoding::Vop2);
         }
-        let dst = self.vector(f.vdst, u32::from(row.dst.dwords()), false);
-        let b = self.vector(f.src1, u32::from(row.src[1].dwords()), false);
+        let dst = self.short_register(f.vdst, row.dst);
+        let b = self.short_register(f.src1, row.src[1]);
         if row.flags & LIT != 0 {
             t.mnemonic(row.name, "");
             t.try_operand(dst)?;
@@ -102,12 +112,12 @@ impl Words {
         t.mnemonic(row.name, "_e32");
         t.try_operand(dst)?;
         if row.flags & SDST != 0 {
-            t.operand(VCC);
+            t.operand(self.vcc());
         }
         t.try_operand(self.short_source(f.src0, row.src[0]))?;
         t.try_operand(b)?;
         if row.flags & MASK_IN != 0 {
-            t.operand(VCC);
+            t.operand(self.vcc());
         }
         Ok(())
     }
@@ -115,13 +125,16 @@ impl Words {
     pub(super) fn vopc(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Vopc::of(self.target, self.first);
         let row = self.row(Encoding::Vopc, f.op)?;
+        if let Some(control) = self.control(f.src0)? {
+            return self.short_dpp(t, row, Encoding::Vopc, control);
+        }
         if matches!(f.src0, SDWA | DPP) {
             return self.controlled(t, row, Encoding::Vopc);
         }
         t.mnemonic(row.name, "_e32");
-        t.operand(VCC);
+        self.vcc_of_comparison(t, row);
         t.try_operand(self.short_source(f.src0, row.src[0]))?;
-        t.try_operand(self.vector(f.src1, u32::from(row.src[1].dwords()), false))
+        t.try_operand(self.short_register(f.src1, row.src[1]))
     }
 
     pub(super) fn vop3(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
@@ -147,13 +160,13 @@ impl Words {
         if matches!(row.name, "v_bitop3_b32" | "v_bitop3_b16") {
             return self.bitop3(t, row, f);
         }
-        let count = |ty: Ty| u32::from(ty.dwords());
+        
         if row.dst == Ty::Mask {
-            t.try_operand(scalar_8(f.vdst, 2))?;
+            t.try_operand(self.scalar_8(f.vdst, Ty::Mask))?;
         } else if row.flags & SGPR_DST != 0 {
-            t.try_operand(scalar_8(f.vdst, 1))?;
+            t.try_operand(self.scalar_8(f.vdst, Ty::B32))?;
         } else {
-            t.try_operand(self.vector(f.vdst, count(row.dst), false))?;
+            t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
         }
         // Most instructions have no modifiers.
         let (mut abs, mut op_sel, neg) = (f.abs, f.op_sel, f.neg);
@@ -162,7 +175,7 @@ impl Words {
             true => Accepts::vop3(row, encoding, self.target),
         };
         if row.flags & SDST != 0 {
-            t.try_operand(scalar(f.sdst, 2))?;
+            t.try_operand(self.scalar(f.sdst, self.dwords(Ty::Mask)))?;
             (abs, op_sel) = (0, 0);
         }
         self.reserved(row.name == "v_cvt_pk_bf16_f32" && op_sel & 4 != 0)?;
@@ -276,6 +289,11 @@ impl Words {
         }
     }
 
+    /// Returns a scalar destination in a field of 8 bits.
+    fn scalar_8(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
+        if code > 127 { Err(NotAnInstruction) } else { self.scalar(code, self.dwords(ty)) }
+    }
+
     fn has_no_long_form(&self, row: &Row) -> bool {
         matches!(row.name, "v_readfirstlane_b32" | "v_swap_b32" | "v_accvgpr_mov_b32")
     }
@@ -287,11 +305,6 @@ fn is_packed_accumulation(name: &str) -> bool {
         name,
         "v_dot2c_f32_f16" | "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4" | "v_pk_fmac_f16"
     )
-}
-
-/// Returns a scalar destination in a field of 8 bits.
-fn scalar_8(code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
-    if code > 127 { Err(NotAnInstruction) } else { scalar(code, count) }
 }
 
 /// Returns whether the code of a source is a constant or a literal.

@@ -1,0 +1,9 @@
+//! Encodings whose syntax on gfx11 is another than on gfx9, or that only gfx11 has.
+
+pub(super) mod dpp;
+mod image;
+pub(super) mod names;
+mod scalar;
+mod segment;
+mod vopd;
+mod wmma;
