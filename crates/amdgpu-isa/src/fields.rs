@@ -452,6 +452,10 @@ mod tests {
         for encoding in Encoding::ALL {
             for target in Target::ALL {
                 for (op, name) in encoding.opcodes(target) {
+                    // Only the half Y of VOPD has these, and the composed opcode is that of X.
+                    if encoding == Encoding::Vopd && op > 15 {
+                        continue;
+                    }
                     for rest in [0, !0] {
                         let word = encoding.first_dword(target, op.into(), rest);
                         assert_eq!(opcode(target, encoding, word), u32::from(op), "{name}: {word:#010x}");

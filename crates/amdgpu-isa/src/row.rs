@@ -175,7 +175,7 @@ pub mod flags {
     pub const TWO: u64 = 1 << 37;
     /// The unit of the two offsets is 64 elements.
     pub const ST64: u64 = 1 << 38;
-    /// The address is M0 and the lane's number.
+    /// The address has the lane's number in place of a register, besides M0 in DS.
     pub const BY_LANE: u64 = 1 << 39;
     /// The instruction of DS counts lanes at M0, once for the wave.
     pub const COUNT: u64 = 1 << 40;
@@ -185,6 +185,9 @@ pub mod flags {
     pub const DESCRIPTOR: u64 = 1 << 42;
     /// SMEM accesses the wave's private memory.
     pub const WAVE_SCRATCH: u64 = 1 << 43;
+    /// The instruction multiplies matrices of 16 by 16 that the wave's registers hold. The types are those of waves of 32. In waves of
+    /// 64, C and D have 4 registers instead of 8.
+    pub const WMMA: u64 = 1 << 44;
 
     /// The position of the number of bytes ([`Row::bytes`](super::Row::bytes)).
     pub(super) const BYTES_SHIFT: u32 = 56;

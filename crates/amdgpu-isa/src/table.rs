@@ -212,6 +212,33 @@ mod tests {
     }
 
     #[test]
+    fn gfx11_has_each_name_once_in_an_encoding_and_both_opcodes_are_the_same() {
+        for encoding in Encoding::ALL {
+            let rows: Vec<&Row> = encoding
+                .rows()
+                .iter()
+                .filter(|row| Target::GFX11.iter().any(|&target| row.opcode(target).is_some()))
+                .collect();
+            let names: BTreeSet<&str> = rows.iter().map(|row| row.name).collect();
+            assert_eq!(names.len(), rows.len(), "{encoding:?} has a name twice");
+            for row in rows {
+                let [gfx11, gfx115] = Target::GFX11.map(|target| row.opcode(target));
+                assert!(gfx11.is_none() || gfx11 == gfx115, "{}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_operation_without_opcodes_on_gfx9_is_an_instruction_of_gfx11() {
+        let on = |row: &Row, targets: &[Target]| targets.iter().any(|&target| row.opcode(target).is_some());
+        let all = || Encoding::ALL.into_iter().flat_map(Encoding::rows);
+        for operation in all().filter(|row| !on(row, &Target::ALL)) {
+            let is_used = all().any(|row| row.mnemonic == operation.mnemonic && on(row, &Target::GFX11));
+            assert!(is_used, "{}", operation.name);
+        }
+    }
+
+    #[test]
     fn a_row_knows_its_encoding_and_is_found_by_its_opcode() {
         for encoding in Encoding::ALL {
             for row in encoding.rows() {

@@ -3,6 +3,7 @@
 //! A line is an instruction: its mnemonic, its opcodes on gfx90a, gfx942 and gfx950 (-1 if the target doesn't have it), the
 //! types of its destination and its sources ([`columns`](crate::table) shortens the names of [`Ty`](crate::Ty)), and
 //! its [flags](crate::flags), among them how it accesses memory, and how many bytes. The opcodes are those of LLVM's assembler (llvm-mc 15 for gfx90a, 22 for the others).
+//! The last lines of a list are operations that only gfx11 has: [`gfx11`] has their opcodes.
 //!
 //! Each list is a macro that passes its lines to another macro: mnemonic.rs generates an enum from them, table.rs a
 //! table.

@@ -60,6 +60,41 @@ macro_rules! sop1 {
             s_andn1_wrexec_b64 53 53 53 B64, [B64, Z, Z], 0;
             s_andn2_wrexec_b64 54 54 54 B64, [B64, Z, Z], 0;
             s_bitreplicate_b64_b32 55 55 55 B64, [B32, Z, Z], 0;
+            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // The low half of EXEC, whatever the size of the wave.
+            s_and_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_or_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_xor_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_nand_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_nor_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_xnor_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_and_not0_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_or_not0_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_and_not1_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_or_not1_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_and_not0_wrexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            s_and_not1_wrexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
+            // M0 has an offset for the source in its low bits and one for the destination from bit 16 on.
+            s_movrelsd_2_b32 -1 -1 -1 B32, [B32, Z, Z], M0_IN;
+            // The field of the source is the message's number, and not an operand.
+            s_sendmsg_rtn_b32 -1 -1 -1 B32, [Z, Z, Z], 0;
+            s_sendmsg_rtn_b64 -1 -1 -1 B64, [Z, Z, Z], 0;
+            s_ceil_f32 -1 -1 -1 F32, [F32, Z, Z], 0;
+            s_floor_f32 -1 -1 -1 F32, [F32, Z, Z], 0;
+            s_trunc_f32 -1 -1 -1 F32, [F32, Z, Z], 0;
+            s_rndne_f32 -1 -1 -1 F32, [F32, Z, Z], 0;
+            s_cvt_f32_i32 -1 -1 -1 F32, [B32, Z, Z], 0;
+            s_cvt_f32_u32 -1 -1 -1 F32, [B32, Z, Z], 0;
+            s_cvt_i32_f32 -1 -1 -1 B32, [F32, Z, Z], 0;
+            s_cvt_u32_f32 -1 -1 -1 B32, [F32, Z, Z], 0;
+            s_cvt_f16_f32 -1 -1 -1 F16, [F32, Z, Z], 0;
+            s_cvt_f32_f16 -1 -1 -1 F32, [F16, Z, Z], 0;
+            // The high half of the source is a float of 16 bits.
+            s_cvt_hi_f32_f16 -1 -1 -1 F32, [B32, Z, Z], 0;
+            s_ceil_f16 -1 -1 -1 F16, [F16, Z, Z], 0;
+            s_floor_f16 -1 -1 -1 F16, [F16, Z, Z], 0;
+            s_trunc_f16 -1 -1 -1 F16, [F16, Z, Z], 0;
+            s_rndne_f16 -1 -1 -1 F16, [F16, Z, Z], 0;
         }
     };
 }
@@ -123,6 +158,23 @@ macro_rules! sop2 {
             s_pack_ll_b32_b16 50 50 50 B32, [B32, B32, Z], BITS;
             s_pack_lh_b32_b16 51 51 51 B32, [B32, B32, Z], BITS;
             s_pack_hh_b32_b16 52 52 52 B32, [B32, B32, Z], BITS;
+            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            s_pack_hl_b32_b16 -1 -1 -1 B32, [B32, B32, Z], BITS;
+            s_add_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            s_sub_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            s_min_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            s_max_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            s_mul_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            s_fmaak_f32 -1 -1 -1 F32, [F32, F32, F32], LIT;
+            s_fmamk_f32 -1 -1 -1 F32, [F32, F32, F32], LIT | LIT_FACTOR;
+            s_fmac_f32 -1 -1 -1 F32, [F32, F32, Z], ACC;
+            s_cvt_pk_rtz_f16_f32 -1 -1 -1 P16F, [F32, F32, Z], 0;
+            s_add_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
+            s_sub_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
+            s_min_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
+            s_max_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
+            s_mul_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
+            s_fmac_f16 -1 -1 -1 F16, [F16, F16, Z], ACC;
         }
     };
 }
@@ -154,6 +206,17 @@ macro_rules! sopk {
             s_setreg_b32 18 18 18 B32, [Z, Z, Z], MODE_OUT | DST_IN | DST_KEPT;
             s_setreg_imm32_b32 20 20 20 Z, [Z, Z, Z], LIT | MODE_OUT | DST_IN | DST_KEPT;
             s_call_b64 21 21 21 B64, [Z, Z, Z], BRANCH;
+            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            s_version -1 -1 -1 Z, [Z, Z, Z], 0;
+            // A loop that executes the halves of a wave of 64 one after the other. The register holds the half of EXEC that
+            // is off.
+            s_subvector_loop_begin -1 -1 -1 B32, [Z, Z, Z], BRANCH | EXEC_OUT;
+            s_subvector_loop_end -1 -1 -1 B32, [Z, Z, Z], BRANCH | EXEC_OUT | DST_IN;
+            // The count to wait for is the sum of the register, usually `null`, and the constant.
+            s_waitcnt_vscnt -1 -1 -1 B32, [Z, Z, Z], DST_IN | DST_KEPT;
+            s_waitcnt_vmcnt -1 -1 -1 B32, [Z, Z, Z], DST_IN | DST_KEPT;
+            s_waitcnt_expcnt -1 -1 -1 B32, [Z, Z, Z], DST_IN | DST_KEPT;
+            s_waitcnt_lgkmcnt -1 -1 -1 B32, [Z, Z, Z], DST_IN | DST_KEPT;
         }
     };
 }
@@ -184,6 +247,35 @@ macro_rules! sopc {
             s_set_gpr_idx_on 17 17 17 Z, [B32, Z, Z], MODE_OUT;
             s_cmp_eq_u64 18 18 18 Z, [B64, B64, Z], 0;
             s_cmp_lg_u64 19 19 19 Z, [B64, B64, Z], 0;
+            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            s_cmp_lt_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_eq_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_le_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_gt_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_lg_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_ge_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_o_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_u_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_nge_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_nlg_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_ngt_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_nle_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_neq_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_nlt_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
+            s_cmp_lt_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_eq_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_le_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_gt_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_lg_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_ge_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_o_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_u_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_nge_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_nlg_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_ngt_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_nle_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_neq_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
+            s_cmp_nlt_f16 -1 -1 -1 Z, [F16, F16, Z], 0;
         }
     };
 }
@@ -226,6 +318,17 @@ macro_rules! sopp {
             s_set_gpr_idx_mode 29 29 29 Z, [Z, Z, Z], MODE_OUT;
             s_endpgm_ordered_ps_done 30 30 30 Z, [Z, Z, Z], 0;
             s_set_valu_coexec_mode -1 31 31 Z, [Z, Z, Z], 0;
+            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            s_set_inst_prefetch_distance -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_clause -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_delay_alu -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_waitcnt_depctr -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_idle -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_event -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_round_mode -1 -1 -1 Z, [Z, Z, Z], MODE_OUT;
+            s_denorm_mode -1 -1 -1 Z, [Z, Z, Z], MODE_OUT;
+            s_code_end -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_ttracedata_imm -1 -1 -1 Z, [Z, Z, Z], 0;
         }
     };
 }

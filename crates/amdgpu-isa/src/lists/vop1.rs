@@ -94,6 +94,23 @@ macro_rules! vop1 {
             v_permlane16_swap_b32 -1 -1 89 B32, [B32, Z, Z], 0;
             v_permlane32_swap_b32 -1 -1 90 B32, [B32, Z, Z], 0;
             v_cvt_f32_bf16 -1 -1 91 F32, [BF16, Z, Z], 0;
+            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            v_pipeflush -1 -1 -1 Z, [Z, Z, Z], 0;
+            v_mov_b16 -1 -1 -1 I16, [I16, Z, Z], BITS | KEEP;
+            // M0 is an offset of the number of the destination (d) or source (s) register. The last has two offsets, from
+            // bits 0 and 16 on.
+            v_movreld_b32 -1 -1 -1 B32, [B32, Z, Z], M0_IN | BITS;
+            v_movrels_b32 -1 -1 -1 B32, [B32, Z, Z], M0_IN | BITS;
+            v_movrelsd_b32 -1 -1 -1 B32, [B32, Z, Z], M0_IN | BITS;
+            v_movrelsd_2_b32 -1 -1 -1 B32, [B32, Z, Z], M0_IN | BITS;
+            v_swap_b16 -1 -1 -1 I16, [I16, Z, Z], BITS | KEEP;
+            // Exchanges the halves of a wave of 64, and does nothing in a wave of 32.
+            v_permlane64_b32 -1 -1 -1 B32, [B32, Z, Z], BITS;
+            // Exchanges two registers, whose numbers M0 offsets as in `v_movrelsd_2_b32`.
+            v_swaprel_b32 -1 -1 -1 B32, [B32, Z, Z], M0_IN | BITS;
+            v_not_b16 -1 -1 -1 I16, [I16, Z, Z], KEEP;
+            v_cvt_i32_i16 -1 -1 -1 B32, [I16, Z, Z], 0;
+            v_cvt_u32_u16 -1 -1 -1 B32, [I16, Z, Z], 0;
         }
     };
 }

@@ -174,6 +174,30 @@ macro_rules! vop3 {
             v_cvt_sr_bf16_f32 -1 -1 679 BF16, [F32, B32, Z], CVT_PARTS;
             v_minimum3_f32 -1 -1 680 F32, [F32, F32, F32], 0;
             v_maximum3_f32 -1 -1 681 F32, [F32, F32, F32], 0;
+            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Zero times anything is zero, as in `v_mul_legacy_f32`. The product is not rounded.
+            v_fma_dx9_zero_f32 -1 -1 -1 F32, [F32, F32, F32], 0;
+            v_mullit_f32 -1 -1 -1 F32, [F32, F32, F32], 0;
+            v_xor3_b32 -1 -1 -1 B32, [B32, B32, B32], 0;
+            // The second and third source are scalar: together they have four bits for each lane of a row of 16.
+            v_permlane16_b32 -1 -1 -1 B32, [B32, B32, B32], BITS;
+            v_permlanex16_b32 -1 -1 -1 B32, [B32, B32, B32], BITS;
+            v_cndmask_b16 -1 -1 -1 I16, [I16, I16, Z], MASK_IN | BITS | KEEP;
+            v_maxmin_f32 -1 -1 -1 F32, [F32, F32, F32], 0;
+            v_minmax_f32 -1 -1 -1 F32, [F32, F32, F32], 0;
+            v_maxmin_f16 -1 -1 -1 F16, [F16, F16, F16], KEEP;
+            v_minmax_f16 -1 -1 -1 F16, [F16, F16, F16], KEEP;
+            v_maxmin_u32 -1 -1 -1 B32, [B32, B32, B32], 0;
+            v_minmax_u32 -1 -1 -1 B32, [B32, B32, B32], 0;
+            v_maxmin_i32 -1 -1 -1 B32, [B32, B32, B32], 0;
+            v_minmax_i32 -1 -1 -1 B32, [B32, B32, B32], 0;
+            v_dot2_f16_f16 -1 -1 -1 F16, [P16F, P16F, F16], DOT | KEEP;
+            v_dot2_bf16_bf16 -1 -1 -1 BF16, [P16B, P16B, BF16], DOT | KEEP;
+            v_cvt_pk_i16_f32 -1 -1 -1 B32, [F32, F32, Z], 0;
+            v_cvt_pk_u16_f32 -1 -1 -1 B32, [F32, F32, Z], 0;
+            v_and_b16 -1 -1 -1 I16, [I16, I16, Z], BITS | KEEP;
+            v_or_b16 -1 -1 -1 I16, [I16, I16, Z], BITS | KEEP;
+            v_xor_b16 -1 -1 -1 I16, [I16, I16, Z], KEEP;
         }
     };
 }

@@ -140,6 +140,17 @@ macro_rules! vop3p {
             v_smfmac_f32_32x32x32_bf8_fp8 -1 125 125 W(16), [B64, W(4), B32], MATRIX | SPARSE;
             v_smfmac_f32_32x32x32_fp8_bf8 -1 126 126 W(16), [B64, W(4), B32], MATRIX | SPARSE;
             v_smfmac_f32_32x32x32_fp8_fp8 -1 127 127 W(16), [B64, W(4), B32], MATRIX | SPARSE;
+            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // `neg_lo` says which of the first two sources are signed.
+            v_dot4_i32_iu8 -1 -1 -1 B32, [B32, B32, B32], DOT;
+            v_dot8_i32_iu4 -1 -1 -1 B32, [B32, B32, B32], DOT;
+            // A 16-bit result fills one half of each register, which `op_sel` selects.
+            v_wmma_f32_16x16x16_f16 -1 -1 -1 W(8), [W(8), W(8), W(8)], WMMA;
+            v_wmma_f32_16x16x16_bf16 -1 -1 -1 W(8), [W(8), W(8), W(8)], WMMA;
+            v_wmma_f16_16x16x16_f16 -1 -1 -1 W(8), [W(8), W(8), W(8)], WMMA;
+            v_wmma_bf16_16x16x16_bf16 -1 -1 -1 W(8), [W(8), W(8), W(8)], WMMA;
+            v_wmma_i32_16x16x16_iu8 -1 -1 -1 W(8), [W(4), W(4), W(8)], WMMA;
+            v_wmma_i32_16x16x16_iu4 -1 -1 -1 W(8), [B64, B64, W(8)], WMMA;
         }
     };
 }

@@ -5,6 +5,86 @@ macro_rules! sop1 {
     ($make:ident) => {
         $make! {
             Sop1:
+            s_mov_b32 0 0 = Sop1 s_mov_b32;
+            s_mov_b64 1 1 = Sop1 s_mov_b64;
+            s_cmov_b32 2 2 = Sop1 s_cmov_b32;
+            s_cmov_b64 3 3 = Sop1 s_cmov_b64;
+            s_brev_b32 4 4 = Sop1 s_brev_b32;
+            s_brev_b64 5 5 = Sop1 s_brev_b64;
+            s_ctz_i32_b32 8 8 = Sop1 s_ff1_i32_b32;
+            s_ctz_i32_b64 9 9 = Sop1 s_ff1_i32_b64;
+            s_clz_i32_u32 10 10 = Sop1 s_flbit_i32_b32;
+            s_clz_i32_u64 11 11 = Sop1 s_flbit_i32_b64;
+            s_cls_i32 12 12 = Sop1 s_flbit_i32;
+            s_cls_i32_i64 13 13 = Sop1 s_flbit_i32_i64;
+            s_sext_i32_i8 14 14 = Sop1 s_sext_i32_i8;
+            s_sext_i32_i16 15 15 = Sop1 s_sext_i32_i16;
+            s_bitset0_b32 16 16 = Sop1 s_bitset0_b32;
+            s_bitset0_b64 17 17 = Sop1 s_bitset0_b64;
+            s_bitset1_b32 18 18 = Sop1 s_bitset1_b32;
+            s_bitset1_b64 19 19 = Sop1 s_bitset1_b64;
+            s_bitreplicate_b64_b32 20 20 = Sop1 s_bitreplicate_b64_b32;
+            s_abs_i32 21 21 = Sop1 s_abs_i32;
+            s_bcnt0_i32_b32 22 22 = Sop1 s_bcnt0_i32_b32;
+            s_bcnt0_i32_b64 23 23 = Sop1 s_bcnt0_i32_b64;
+            s_bcnt1_i32_b32 24 24 = Sop1 s_bcnt1_i32_b32;
+            s_bcnt1_i32_b64 25 25 = Sop1 s_bcnt1_i32_b64;
+            s_quadmask_b32 26 26 = Sop1 s_quadmask_b32;
+            s_quadmask_b64 27 27 = Sop1 s_quadmask_b64;
+            s_wqm_b32 28 28 = Sop1 s_wqm_b32;
+            s_wqm_b64 29 29 = Sop1 s_wqm_b64;
+            s_not_b32 30 30 = Sop1 s_not_b32;
+            s_not_b64 31 31 = Sop1 s_not_b64;
+            s_and_saveexec_b32 32 32 = Sop1 s_and_saveexec_b32;
+            s_and_saveexec_b64 33 33 = Sop1 s_and_saveexec_b64;
+            s_or_saveexec_b32 34 34 = Sop1 s_or_saveexec_b32;
+            s_or_saveexec_b64 35 35 = Sop1 s_or_saveexec_b64;
+            s_xor_saveexec_b32 36 36 = Sop1 s_xor_saveexec_b32;
+            s_xor_saveexec_b64 37 37 = Sop1 s_xor_saveexec_b64;
+            s_nand_saveexec_b32 38 38 = Sop1 s_nand_saveexec_b32;
+            s_nand_saveexec_b64 39 39 = Sop1 s_nand_saveexec_b64;
+            s_nor_saveexec_b32 40 40 = Sop1 s_nor_saveexec_b32;
+            s_nor_saveexec_b64 41 41 = Sop1 s_nor_saveexec_b64;
+            s_xnor_saveexec_b32 42 42 = Sop1 s_xnor_saveexec_b32;
+            s_xnor_saveexec_b64 43 43 = Sop1 s_xnor_saveexec_b64;
+            s_and_not0_saveexec_b32 44 44 = Sop1 s_and_not0_saveexec_b32;
+            s_and_not0_saveexec_b64 45 45 = Sop1 s_andn1_saveexec_b64;
+            s_or_not0_saveexec_b32 46 46 = Sop1 s_or_not0_saveexec_b32;
+            s_or_not0_saveexec_b64 47 47 = Sop1 s_orn1_saveexec_b64;
+            s_and_not1_saveexec_b32 48 48 = Sop1 s_and_not1_saveexec_b32;
+            s_and_not1_saveexec_b64 49 49 = Sop1 s_andn2_saveexec_b64;
+            s_or_not1_saveexec_b32 50 50 = Sop1 s_or_not1_saveexec_b32;
+            s_or_not1_saveexec_b64 51 51 = Sop1 s_orn2_saveexec_b64;
+            s_and_not0_wrexec_b32 52 52 = Sop1 s_and_not0_wrexec_b32;
+            s_and_not0_wrexec_b64 53 53 = Sop1 s_andn1_wrexec_b64;
+            s_and_not1_wrexec_b32 54 54 = Sop1 s_and_not1_wrexec_b32;
+            s_and_not1_wrexec_b64 55 55 = Sop1 s_andn2_wrexec_b64;
+            s_movrels_b32 64 64 = Sop1 s_movrels_b32;
+            s_movrels_b64 65 65 = Sop1 s_movrels_b64;
+            s_movreld_b32 66 66 = Sop1 s_movreld_b32;
+            s_movreld_b64 67 67 = Sop1 s_movreld_b64;
+            s_movrelsd_2_b32 68 68 = Sop1 s_movrelsd_2_b32;
+            s_getpc_b64 71 71 = Sop1 s_getpc_b64;
+            s_setpc_b64 72 72 = Sop1 s_setpc_b64;
+            s_swappc_b64 73 73 = Sop1 s_swappc_b64;
+            s_rfe_b64 74 74 = Sop1 s_rfe_b64;
+            s_sendmsg_rtn_b32 76 76 = Sop1 s_sendmsg_rtn_b32;
+            s_sendmsg_rtn_b64 77 77 = Sop1 s_sendmsg_rtn_b64;
+            s_ceil_f32 -1 96 = Sop1 s_ceil_f32;
+            s_floor_f32 -1 97 = Sop1 s_floor_f32;
+            s_trunc_f32 -1 98 = Sop1 s_trunc_f32;
+            s_rndne_f32 -1 99 = Sop1 s_rndne_f32;
+            s_cvt_f32_i32 -1 100 = Sop1 s_cvt_f32_i32;
+            s_cvt_f32_u32 -1 101 = Sop1 s_cvt_f32_u32;
+            s_cvt_i32_f32 -1 102 = Sop1 s_cvt_i32_f32;
+            s_cvt_u32_f32 -1 103 = Sop1 s_cvt_u32_f32;
+            s_cvt_f16_f32 -1 104 = Sop1 s_cvt_f16_f32;
+            s_cvt_f32_f16 -1 105 = Sop1 s_cvt_f32_f16;
+            s_cvt_hi_f32_f16 -1 106 = Sop1 s_cvt_hi_f32_f16;
+            s_ceil_f16 -1 107 = Sop1 s_ceil_f16;
+            s_floor_f16 -1 108 = Sop1 s_floor_f16;
+            s_trunc_f16 -1 109 = Sop1 s_trunc_f16;
+            s_rndne_f16 -1 110 = Sop1 s_rndne_f16;
         }
     };
 }
@@ -14,6 +94,73 @@ macro_rules! sop2 {
     ($make:ident) => {
         $make! {
             Sop2:
+            s_add_u32 0 0 = Sop2 s_add_u32;
+            s_sub_u32 1 1 = Sop2 s_sub_u32;
+            s_add_i32 2 2 = Sop2 s_add_i32;
+            s_sub_i32 3 3 = Sop2 s_sub_i32;
+            s_addc_u32 4 4 = Sop2 s_addc_u32;
+            s_subb_u32 5 5 = Sop2 s_subb_u32;
+            s_absdiff_i32 6 6 = Sop2 s_absdiff_i32;
+            s_lshl_b32 8 8 = Sop2 s_lshl_b32;
+            s_lshl_b64 9 9 = Sop2 s_lshl_b64;
+            s_lshr_b32 10 10 = Sop2 s_lshr_b32;
+            s_lshr_b64 11 11 = Sop2 s_lshr_b64;
+            s_ashr_i32 12 12 = Sop2 s_ashr_i32;
+            s_ashr_i64 13 13 = Sop2 s_ashr_i64;
+            s_lshl1_add_u32 14 14 = Sop2 s_lshl1_add_u32;
+            s_lshl2_add_u32 15 15 = Sop2 s_lshl2_add_u32;
+            s_lshl3_add_u32 16 16 = Sop2 s_lshl3_add_u32;
+            s_lshl4_add_u32 17 17 = Sop2 s_lshl4_add_u32;
+            s_min_i32 18 18 = Sop2 s_min_i32;
+            s_min_u32 19 19 = Sop2 s_min_u32;
+            s_max_i32 20 20 = Sop2 s_max_i32;
+            s_max_u32 21 21 = Sop2 s_max_u32;
+            s_and_b32 22 22 = Sop2 s_and_b32;
+            s_and_b64 23 23 = Sop2 s_and_b64;
+            s_or_b32 24 24 = Sop2 s_or_b32;
+            s_or_b64 25 25 = Sop2 s_or_b64;
+            s_xor_b32 26 26 = Sop2 s_xor_b32;
+            s_xor_b64 27 27 = Sop2 s_xor_b64;
+            s_nand_b32 28 28 = Sop2 s_nand_b32;
+            s_nand_b64 29 29 = Sop2 s_nand_b64;
+            s_nor_b32 30 30 = Sop2 s_nor_b32;
+            s_nor_b64 31 31 = Sop2 s_nor_b64;
+            s_xnor_b32 32 32 = Sop2 s_xnor_b32;
+            s_xnor_b64 33 33 = Sop2 s_xnor_b64;
+            s_and_not1_b32 34 34 = Sop2 s_andn2_b32;
+            s_and_not1_b64 35 35 = Sop2 s_andn2_b64;
+            s_or_not1_b32 36 36 = Sop2 s_orn2_b32;
+            s_or_not1_b64 37 37 = Sop2 s_orn2_b64;
+            s_bfe_u32 38 38 = Sop2 s_bfe_u32;
+            s_bfe_i32 39 39 = Sop2 s_bfe_i32;
+            s_bfe_u64 40 40 = Sop2 s_bfe_u64;
+            s_bfe_i64 41 41 = Sop2 s_bfe_i64;
+            s_bfm_b32 42 42 = Sop2 s_bfm_b32;
+            s_bfm_b64 43 43 = Sop2 s_bfm_b64;
+            s_mul_i32 44 44 = Sop2 s_mul_i32;
+            s_mul_hi_u32 45 45 = Sop2 s_mul_hi_u32;
+            s_mul_hi_i32 46 46 = Sop2 s_mul_hi_i32;
+            s_cselect_b32 48 48 = Sop2 s_cselect_b32;
+            s_cselect_b64 49 49 = Sop2 s_cselect_b64;
+            s_pack_ll_b32_b16 50 50 = Sop2 s_pack_ll_b32_b16;
+            s_pack_lh_b32_b16 51 51 = Sop2 s_pack_lh_b32_b16;
+            s_pack_hh_b32_b16 52 52 = Sop2 s_pack_hh_b32_b16;
+            s_pack_hl_b32_b16 53 53 = Sop2 s_pack_hl_b32_b16;
+            s_add_f32 -1 64 = Sop2 s_add_f32;
+            s_sub_f32 -1 65 = Sop2 s_sub_f32;
+            s_min_f32 -1 66 = Sop2 s_min_f32;
+            s_max_f32 -1 67 = Sop2 s_max_f32;
+            s_mul_f32 -1 68 = Sop2 s_mul_f32;
+            s_fmaak_f32 -1 69 = Sop2 s_fmaak_f32;
+            s_fmamk_f32 -1 70 = Sop2 s_fmamk_f32;
+            s_fmac_f32 -1 71 = Sop2 s_fmac_f32;
+            s_cvt_pk_rtz_f16_f32 -1 72 = Sop2 s_cvt_pk_rtz_f16_f32;
+            s_add_f16 -1 73 = Sop2 s_add_f16;
+            s_sub_f16 -1 74 = Sop2 s_sub_f16;
+            s_min_f16 -1 75 = Sop2 s_min_f16;
+            s_max_f16 -1 76 = Sop2 s_max_f16;
+            s_mul_f16 -1 77 = Sop2 s_mul_f16;
+            s_fmac_f16 -1 78 = Sop2 s_fmac_f16;
         }
     };
 }
@@ -23,6 +170,33 @@ macro_rules! sopk {
     ($make:ident) => {
         $make! {
             Sopk:
+            s_movk_i32 0 0 = Sopk s_movk_i32;
+            s_version 1 1 = Sopk s_version;
+            s_cmovk_i32 2 2 = Sopk s_cmovk_i32;
+            s_cmpk_eq_i32 3 3 = Sopk s_cmpk_eq_i32;
+            s_cmpk_lg_i32 4 4 = Sopk s_cmpk_lg_i32;
+            s_cmpk_gt_i32 5 5 = Sopk s_cmpk_gt_i32;
+            s_cmpk_ge_i32 6 6 = Sopk s_cmpk_ge_i32;
+            s_cmpk_lt_i32 7 7 = Sopk s_cmpk_lt_i32;
+            s_cmpk_le_i32 8 8 = Sopk s_cmpk_le_i32;
+            s_cmpk_eq_u32 9 9 = Sopk s_cmpk_eq_u32;
+            s_cmpk_lg_u32 10 10 = Sopk s_cmpk_lg_u32;
+            s_cmpk_gt_u32 11 11 = Sopk s_cmpk_gt_u32;
+            s_cmpk_ge_u32 12 12 = Sopk s_cmpk_ge_u32;
+            s_cmpk_lt_u32 13 13 = Sopk s_cmpk_lt_u32;
+            s_cmpk_le_u32 14 14 = Sopk s_cmpk_le_u32;
+            s_addk_i32 15 15 = Sopk s_addk_i32;
+            s_mulk_i32 16 16 = Sopk s_mulk_i32;
+            s_getreg_b32 17 17 = Sopk s_getreg_b32;
+            s_setreg_b32 18 18 = Sopk s_setreg_b32;
+            s_setreg_imm32_b32 19 19 = Sopk s_setreg_imm32_b32;
+            s_call_b64 20 20 = Sopk s_call_b64;
+            s_subvector_loop_begin 22 22 = Sopk s_subvector_loop_begin;
+            s_subvector_loop_end 23 23 = Sopk s_subvector_loop_end;
+            s_waitcnt_vscnt 24 24 = Sopk s_waitcnt_vscnt;
+            s_waitcnt_vmcnt 25 25 = Sopk s_waitcnt_vmcnt;
+            s_waitcnt_expcnt 26 26 = Sopk s_waitcnt_expcnt;
+            s_waitcnt_lgkmcnt 27 27 = Sopk s_waitcnt_lgkmcnt;
         }
     };
 }
@@ -32,6 +206,52 @@ macro_rules! sopc {
     ($make:ident) => {
         $make! {
             Sopc:
+            s_cmp_eq_i32 0 0 = Sopc s_cmp_eq_i32;
+            s_cmp_lg_i32 1 1 = Sopc s_cmp_lg_i32;
+            s_cmp_gt_i32 2 2 = Sopc s_cmp_gt_i32;
+            s_cmp_ge_i32 3 3 = Sopc s_cmp_ge_i32;
+            s_cmp_lt_i32 4 4 = Sopc s_cmp_lt_i32;
+            s_cmp_le_i32 5 5 = Sopc s_cmp_le_i32;
+            s_cmp_eq_u32 6 6 = Sopc s_cmp_eq_u32;
+            s_cmp_lg_u32 7 7 = Sopc s_cmp_lg_u32;
+            s_cmp_gt_u32 8 8 = Sopc s_cmp_gt_u32;
+            s_cmp_ge_u32 9 9 = Sopc s_cmp_ge_u32;
+            s_cmp_lt_u32 10 10 = Sopc s_cmp_lt_u32;
+            s_cmp_le_u32 11 11 = Sopc s_cmp_le_u32;
+            s_bitcmp0_b32 12 12 = Sopc s_bitcmp0_b32;
+            s_bitcmp1_b32 13 13 = Sopc s_bitcmp1_b32;
+            s_bitcmp0_b64 14 14 = Sopc s_bitcmp0_b64;
+            s_bitcmp1_b64 15 15 = Sopc s_bitcmp1_b64;
+            s_cmp_eq_u64 16 16 = Sopc s_cmp_eq_u64;
+            s_cmp_lg_u64 17 17 = Sopc s_cmp_lg_u64;
+            s_cmp_lt_f32 -1 65 = Sopc s_cmp_lt_f32;
+            s_cmp_eq_f32 -1 66 = Sopc s_cmp_eq_f32;
+            s_cmp_le_f32 -1 67 = Sopc s_cmp_le_f32;
+            s_cmp_gt_f32 -1 68 = Sopc s_cmp_gt_f32;
+            s_cmp_lg_f32 -1 69 = Sopc s_cmp_lg_f32;
+            s_cmp_ge_f32 -1 70 = Sopc s_cmp_ge_f32;
+            s_cmp_o_f32 -1 71 = Sopc s_cmp_o_f32;
+            s_cmp_u_f32 -1 72 = Sopc s_cmp_u_f32;
+            s_cmp_nge_f32 -1 73 = Sopc s_cmp_nge_f32;
+            s_cmp_nlg_f32 -1 74 = Sopc s_cmp_nlg_f32;
+            s_cmp_ngt_f32 -1 75 = Sopc s_cmp_ngt_f32;
+            s_cmp_nle_f32 -1 76 = Sopc s_cmp_nle_f32;
+            s_cmp_neq_f32 -1 77 = Sopc s_cmp_neq_f32;
+            s_cmp_nlt_f32 -1 78 = Sopc s_cmp_nlt_f32;
+            s_cmp_lt_f16 -1 81 = Sopc s_cmp_lt_f16;
+            s_cmp_eq_f16 -1 82 = Sopc s_cmp_eq_f16;
+            s_cmp_le_f16 -1 83 = Sopc s_cmp_le_f16;
+            s_cmp_gt_f16 -1 84 = Sopc s_cmp_gt_f16;
+            s_cmp_lg_f16 -1 85 = Sopc s_cmp_lg_f16;
+            s_cmp_ge_f16 -1 86 = Sopc s_cmp_ge_f16;
+            s_cmp_o_f16 -1 87 = Sopc s_cmp_o_f16;
+            s_cmp_u_f16 -1 88 = Sopc s_cmp_u_f16;
+            s_cmp_nge_f16 -1 89 = Sopc s_cmp_nge_f16;
+            s_cmp_nlg_f16 -1 90 = Sopc s_cmp_nlg_f16;
+            s_cmp_ngt_f16 -1 91 = Sopc s_cmp_ngt_f16;
+            s_cmp_nle_f16 -1 92 = Sopc s_cmp_nle_f16;
+            s_cmp_neq_f16 -1 93 = Sopc s_cmp_neq_f16;
+            s_cmp_nlt_f16 -1 94 = Sopc s_cmp_nlt_f16;
         }
     };
 }
@@ -41,7 +261,45 @@ macro_rules! sopp {
     ($make:ident) => {
         $make! {
             Sopp:
+            s_nop 0 0 = Sopp s_nop;
+            s_setkill 1 1 = Sopp s_setkill;
+            s_sethalt 2 2 = Sopp s_sethalt;
+            s_sleep 3 3 = Sopp s_sleep;
+            s_set_inst_prefetch_distance 4 4 = Sopp s_set_inst_prefetch_distance;
+            s_clause 5 5 = Sopp s_clause;
+            s_delay_alu 7 7 = Sopp s_delay_alu;
+            s_waitcnt_depctr 8 8 = Sopp s_waitcnt_depctr;
+            s_waitcnt 9 9 = Sopp s_waitcnt;
+            s_wait_idle 10 10 = Sopp s_wait_idle;
+            s_wait_event 11 11 = Sopp s_wait_event;
+            s_trap 16 16 = Sopp s_trap;
+            s_round_mode 17 17 = Sopp s_round_mode;
+            s_denorm_mode 18 18 = Sopp s_denorm_mode;
+            s_code_end 31 31 = Sopp s_code_end;
+            s_branch 32 32 = Sopp s_branch;
+            s_cbranch_scc0 33 33 = Sopp s_cbranch_scc0;
+            s_cbranch_scc1 34 34 = Sopp s_cbranch_scc1;
+            s_cbranch_vccz 35 35 = Sopp s_cbranch_vccz;
+            s_cbranch_vccnz 36 36 = Sopp s_cbranch_vccnz;
+            s_cbranch_execz 37 37 = Sopp s_cbranch_execz;
+            s_cbranch_execnz 38 38 = Sopp s_cbranch_execnz;
+            s_cbranch_cdbgsys 39 39 = Sopp s_cbranch_cdbgsys;
+            s_cbranch_cdbguser 40 40 = Sopp s_cbranch_cdbguser;
+            s_cbranch_cdbgsys_or_user 41 41 = Sopp s_cbranch_cdbgsys_or_user;
+            s_cbranch_cdbgsys_and_user 42 42 = Sopp s_cbranch_cdbgsys_and_user;
             s_endpgm 48 48 = Sopp s_endpgm;
+            s_endpgm_saved 49 49 = Sopp s_endpgm_saved;
+            s_endpgm_ordered_ps_done 50 50 = Sopp s_endpgm_ordered_ps_done;
+            s_wakeup 52 52 = Sopp s_wakeup;
+            s_setprio 53 53 = Sopp s_setprio;
+            s_sendmsg 54 54 = Sopp s_sendmsg;
+            s_sendmsghalt 55 55 = Sopp s_sendmsghalt;
+            s_incperflevel 56 56 = Sopp s_incperflevel;
+            s_decperflevel 57 57 = Sopp s_decperflevel;
+            s_ttracedata 58 58 = Sopp s_ttracedata;
+            s_ttracedata_imm 59 59 = Sopp s_ttracedata_imm;
+            s_icache_inv 60 60 = Sopp s_icache_inv;
+            s_barrier 61 61 = Sopp s_barrier;
         }
     };
 }
