@@ -106,7 +106,10 @@ fn text_of(mut words: Words, pc: u64) -> Option<Instruction> {
 pub fn disassemble_lenient(isa: impl Into<Isa>, words: &[u32], pc: u64) -> Instruction {
     let first = words.first().copied().unwrap_or(0);
     Words::new(isa.into(), words.iter().copied())
-        .and_then(|words| text_of(Words { lenient: true, ..words }, pc))
+        .and_then(|mut words| {
+            words.lenient = true;
+            text_of(words, pc)
+        })
         .unwrap_or_else(|| Instruction::illegal(first, pc))
 }
 

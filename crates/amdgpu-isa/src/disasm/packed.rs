@@ -5,8 +5,11 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{DOT, DOUBLE, F8F6F4, MATRIX, SPARSE};
+use crate::row::flags::{DOT, DOUBLE, F8F6F4, MATRIX, SPARSE, WMMA};
 use crate::row::{Row, Ty};
+
+/// The code of a source for a literal, which follows the instruction.
+const LITERAL: u32 = 255;
 
 impl Words {
     pub(super) fn vop3p(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
@@ -16,7 +19,12 @@ impl Words {
         if row.name == "v_mfma_ld_scale_b32" {
             return self.scale(t, f);
         }
-        t.mnemonic(row.name, "");
+        if row.is(WMMA) {
+            t.mnemonic(row.name, "");
+            return self.wmma(t, row, f);
+        }
+        let control = self.control(f.src0)?;
+        t.mnemonic(row.name, if control.is_some() { "_e64_dpp" } else { "" });
         if row.is(MATRIX) {
             return self.matrix(t, row, fields::Mai::of(self.target, long));
         }
@@ -50,7 +58,14 @@ impl Words {
                 Ty::P16I if !self.since_gfx942() => Ty::I16,
                 ty => ty,
             };
-            let operand = self.source(code, ty)?;
+            let operand = match (code, control) {
+                (_, Some(control)) if n == 0 => self.vector(control.register(), 1, false)?,
+                (LITERAL, _) if self.target.is_gfx11() => {
+                    let value = self.literal()?;
+                    self.literal_operand(value, ty)
+                }
+                _ => self.source(code, ty)?,
+            };
             let bit = |mask: u32| mixed && mask >> n & 1 != 0;
             t.operand(Modified { operand, abs: bit(neg_hi), neg: bit(neg_lo), sext: false });
         }
@@ -68,6 +83,9 @@ impl Words {
             t.modifier(Bits { name: "neg_hi", bits: neg_hi, count });
         }
         t.flag(f.clamp, "clamp");
+        if let Some(control) = control {
+            t.modifier(control);
+        }
         Ok(())
     }
 

@@ -19,6 +19,9 @@ impl Words {
         row: &Row,
         encoding: Encoding,
     ) -> Result<(), NotAnInstruction> {
+        if self.target.is_gfx11() {
+            return Err(NotAnInstruction);
+        }
         let control = self.literal()?;
         let short = fields::Vop2::of(self.target, self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));

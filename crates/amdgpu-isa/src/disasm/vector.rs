@@ -1,5 +1,6 @@
 //! Disassembles the short encodings of VOP1, VOP2 and VOPC, and VOP3.
 
+use super::gfx11::dpp::Control;
 use super::modifiers::{Accepts, Bits, Modified, OpSel, omod};
 use super::operand::Operand;
 use super::text::Text;
@@ -149,39 +150,82 @@ impl Words {
         )?;
         if row.dst == Ty::None {
             // v_nop, v_clrexcp.
-            t.mnemonic(row.name, "");
+            t.mnemonic(row.name, if self.target.is_gfx11() { "_e64" } else { "" });
             let sources = !self.since_gfx942() && f.src() != [0; 3];
             return self.reserved(sources || f.clamp || f.vdst | f.abs | f.omod | f.neg != 0);
         }
-        t.mnemonic(row.name, if encoding == Encoding::Vop3 { "" } else { "_e64" });
+        let control = self.control(f.src0)?;
+        t.mnemonic(
+            row.name,
+            match (control, encoding) {
+                (Some(_), _) => "_e64_dpp",
+                (None, Encoding::Vop3) => "",
+                _ => "_e64",
+            },
+        );
         if matches!(row.name, "v_permlane16_swap_b32" | "v_permlane32_swap_b32") {
             return self.swap_between_rows(t, f);
         }
         if matches!(row.name, "v_bitop3_b32" | "v_bitop3_b16") {
             return self.bitop3(t, row, f);
         }
-        
+        self.long_destination(t, row, f)?;
+        // Most instructions have no modifiers.
+        let accepts = match f.clamp || f.abs | f.op_sel | f.omod | f.neg != 0 {
+            false => Accepts::NOTHING,
+            true => Accepts::vop3(row, encoding, self.target),
+        };
+        // VOP3B has its second destination there.
+        let (abs, op_sel) = if row.is(SDST) { (0, 0) } else { (f.abs, f.op_sel) };
+        self.reserved(row.name == "v_cvt_pk_bf16_f32" && op_sel & 4 != 0)?;
+        self.reserved((abs | f.neg) & !u32::from(accepts.float | accepts.ignored) != 0)?;
+        self.reserved(f.clamp && !accepts.clamp || f.omod != 0 && !accepts.omod)?;
+        if control.is_some() {
+            self.can_be_controlled(row)?;
+        }
+        let sources = self.long_sources(t, row, fields::Vop3 { abs, op_sel, ..f }, accepts, control)?;
+        if accepts.op_sel == OpSel::All {
+            self.op_sel(t, row, op_sel, sources)?;
+        }
+        t.flag(f.clamp, "clamp");
+        if let Some(omod) = omod(f.omod) {
+            t.modifier(omod);
+        }
+        if let Some(control) = control {
+            t.modifier(control);
+        }
+        Ok(())
+    }
+
+    /// Appends the destinations of VOP3.
+    fn long_destination(&self, t: &mut Text<'_>, row: &Row, f: fields::Vop3) -> Result<(), NotAnInstruction> {
+        if self.writes_only_exec(row) {
+            return Ok(());
+        }
         if row.dst == Ty::Mask {
             t.try_operand(self.scalar_8(f.vdst, Ty::Mask))?;
         } else if row.flags & SGPR_DST != 0 {
             t.try_operand(self.scalar_8(f.vdst, Ty::B32))?;
+        } else if self.has_halves(row.dst) {
+            t.operand(Operand::Half { register: f.vdst, high: f.op_sel & 8 != 0 });
         } else {
             t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
         }
-        // Most instructions have no modifiers.
-        let (mut abs, mut op_sel, neg) = (f.abs, f.op_sel, f.neg);
-        let accepts = match f.clamp || abs | op_sel | f.omod | neg != 0 {
-            false => Accepts::NOTHING,
-            true => Accepts::vop3(row, encoding, self.target),
-        };
         if row.flags & SDST != 0 {
             t.try_operand(self.scalar(f.sdst, self.dwords(Ty::Mask)))?;
-            (abs, op_sel) = (0, 0);
         }
-        self.reserved(row.name == "v_cvt_pk_bf16_f32" && op_sel & 4 != 0)?;
-        let (float, ignored) = (u32::from(accepts.float), u32::from(accepts.ignored));
-        self.reserved((abs | neg) & !(float | ignored) != 0)?;
-        self.reserved(f.clamp && !accepts.clamp || f.omod != 0 && !accepts.omod)?;
+        Ok(())
+    }
+
+    /// Appends the sources of VOP3, and returns their number without masks.
+    fn long_sources(
+        &mut self,
+        t: &mut Text<'_>,
+        row: &Row,
+        f: fields::Vop3,
+        accepts: Accepts,
+        control: Option<Control>,
+    ) -> Result<u32, NotAnInstruction> {
         let mut sources = 0;
         for (n, code) in f.src().into_iter().enumerate() {
             let bit = |mask: u32| mask >> n & 1 != 0;
@@ -198,22 +242,19 @@ impl Words {
                 continue;
             }
             sources += 1;
-            let operand = self.long_source(row, n, code, ty)?;
+            let code = control.filter(|_| n == 0).map_or(code, |control| 256 + control.register());
+            let operand = match code {
+                256.. if self.has_halves(ty) => Operand::Half { register: code - 256, high: bit(f.op_sel) },
+                code => self.long_source(row, n, code, ty)?,
+            };
             t.operand(Modified {
                 operand,
-                abs: bit(abs & float),
-                neg: bit(neg & float),
-                sext: bit(neg & u32::from(accepts.sext)),
+                abs: bit(f.abs & u32::from(accepts.float)),
+                neg: bit(f.neg & u32::from(accepts.float)),
+                sext: bit(f.neg & u32::from(accepts.sext)),
             });
         }
-        if accepts.op_sel == OpSel::All {
-            self.op_sel(t, row, op_sel, sources)?;
-        }
-        t.flag(f.clamp, "clamp");
-        if let Some(omod) = omod(f.omod) {
-            t.modifier(omod);
-        }
-        Ok(())
+        Ok(sources)
     }
 
     /// Appends the halves that `op_sel` selects, of as many sources as the instruction has and of the destination.
@@ -271,8 +312,8 @@ impl Words {
         Ok(())
     }
 
-    /// Returns a source of VOP3. It can't be a literal, and some instructions require a scalar or a VGPR.
-    fn long_source(&self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
+    /// Returns a source of VOP3. On gfx9, it can't be a literal. Some instructions require a scalar or a VGPR.
+    fn long_source(&mut self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
@@ -283,6 +324,10 @@ impl Words {
             ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
             // Conversions of many elements, and of a pair.
             _ if matches!(ty, Ty::Wide(6..) | Ty::P32) && !vgpr => Err(NotAnInstruction),
+            _ if code == LITERAL && self.target.is_gfx11() => {
+                let value = self.literal()?;
+                Ok(self.literal_operand(value, ty))
+            }
             // LLVM prints the exponent as an f16.
             ("v_ldexp_f16", 1) => self.source(code, Ty::F16),
             _ => self.source(code, ty),

@@ -18,8 +18,8 @@ impl Words {
         let halves = row.name.starts_with("v_wmma_f16") || row.name.starts_with("v_wmma_bf16");
         // The lanes of a wave of 64 each have half of the sums.
         let sums = match self.wave {
-            WaveSize::Wave32 => 8,
-            WaveSize::Wave64 => 4,
+            WaveSize::Wave32 => self.dwords(row.dst),
+            WaveSize::Wave64 => self.dwords(row.dst) / 2,
         };
         t.try_operand(self.vector(f.vdst, sums, false))?;
         for (code, ty) in [(f.src0, row.src[0]), (f.src1, row.src[1])] {
