@@ -14,6 +14,11 @@ use crate::target::Target;
 /// Stands in the text for an address or a register that the instruction doesn't have.
 pub(super) const OFF: Operand = Operand::Named("off");
 
+/// Returns whether the instruction is one of gfx11 that needs the GDS bit: it orders waves, or accesses registers of GDS.
+fn orders(row: &Row) -> bool {
+    row.name == "ds_ordered_count" || row.name.contains("_gs_reg_")
+}
+
 /// Returns whether the instruction is a load that can store to LDS.
 fn loads_to_lds(row: &Row, target: Target) -> bool {
     row.is(LOAD)
@@ -56,7 +61,7 @@ impl Words {
             return self.reserved((offset, gds, acc) != (0, false, false));
         }
         let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
-        if is_gws && !gds {
+        if (is_gws || orders(row)) && !gds {
             return Err(NotAnInstruction);
         }
         self.reserved(gds && permutes || acc && no_data)?;
@@ -208,6 +213,8 @@ impl Words {
         // Atomics of floats have no scc bit on gfx90a.
         self.reserved(scc && !self.since_gfx942() && row.is(FLOAT))?;
         let lds = lds && loads_to_lds(row, self.target);
+        // Only loads to registers return a status.
+        self.reserved(f.tfe && !row.is(LOAD))?;
         self.reserved(lds && self.since_gfx942() && f.acc)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Cache control has no operands. On gfx942 it has a scope.

@@ -46,6 +46,12 @@ fn sources(row: &Row, test: impl Fn(Ty) -> bool) -> u8 {
     (0..3).filter(|n| test(row.src[*n])).fold(0, |mask, n| mask | 1 << n)
 }
 
+/// Returns whether an operand has 16 bits, and can therefore be either half of a register on gfx11.
+fn has_half(row: &Row) -> bool {
+    let is_half = |ty: &Ty| matches!(ty, Ty::F16 | Ty::I16 | Ty::Bf16);
+    is_half(&row.dst) || row.src.iter().any(is_half)
+}
+
 /// Returns whether the instruction is an integer dot product that adds to its destination.
 fn is_integer_dot(name: &str) -> bool {
     matches!(name, "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4")
@@ -58,7 +64,7 @@ impl Accepts {
 
     /// Returns the modifiers that a row accepts in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
-        let (name, gfx942) = (row.name, target != Target::Gfx90a);
+        let (name, gfx942, gfx11) = (row.name, target != Target::Gfx90a, target.is_gfx11());
         if row.is(CVT_MANY) {
             return Accepts::NOTHING;
         }
@@ -71,7 +77,7 @@ impl Accepts {
         let halves = sources(row, |ty| matches!(ty, Ty::F16 | Ty::I16)) != 0 && !name.contains("_legacy_")
             || row.is(CVT_PARTS)
             || gfx942 && matches!(name, "v_alignbit_b32" | "v_alignbyte_b32");
-        let op_sel = if encoding == Encoding::Vop3 && halves { OpSel::All } else { OpSel::Ignored };
+        let op_sel = if encoding == Encoding::Vop3 && halves || gfx11 && has_half(row) { OpSel::All } else { OpSel::Ignored };
         // If some sources are floats, the others also have bits for signs. In LLVM 15, all 16-bit integers have them.
         let mixed =
             starts(name, &["v_ldexp_", "v_trig_preop_f64", "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"]);

@@ -24,6 +24,9 @@ impl Words {
             return self.wmma(t, row, f);
         }
         let control = self.control(f.src0)?;
+        if control.is_some() {
+            self.can_be_controlled(row)?;
+        }
         t.mnemonic(row.name, if control.is_some() { "_e64_dpp" } else { "" });
         if row.is(MATRIX) {
             return self.matrix(t, row, fields::Mai::of(self.target, long));
@@ -59,6 +62,7 @@ impl Words {
                 ty => ty,
             };
             let operand = match (code, control) {
+                (..256, Some(_)) if n == 1 => return Err(NotAnInstruction),
                 (_, Some(control)) if n == 0 => self.vector(control.register(), 1, false)?,
                 (LITERAL, _) if self.target.is_gfx11() => {
                     let value = self.literal()?;

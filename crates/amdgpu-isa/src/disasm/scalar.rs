@@ -1,6 +1,7 @@
 //! Disassembles SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
 use super::operand::{Operand, immediate};
+use super::gfx11::names::Version;
 use super::symbolic::{GprIndex, Hwreg, Message, Waitcnt};
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
@@ -95,7 +96,8 @@ impl Words {
         }
         match row.name {
             "s_getreg_b32" => t.operand(hwreg),
-            "s_call_b64" | "s_cbranch_i_fork" => {
+            "s_version" => t.operand(Version(imm)),
+            "s_call_b64" | "s_cbranch_i_fork" | "s_subvector_loop_begin" | "s_subvector_loop_end" => {
                 self.branch = Some(imm as i16);
                 t.operand(imm);
             }
@@ -130,6 +132,8 @@ impl Words {
             | "s_icache_inv"
             | "s_ttracedata"
             | "s_endpgm_saved"
+            | "s_wait_idle"
+            | "s_code_end"
             | "s_set_gpr_idx_off"
             | "s_endpgm_ordered_ps_done" => return self.reserved(imm != 0),
             _ => t.operand(immediate(u32::from(imm))),

@@ -38,7 +38,7 @@ impl Words {
         let fields::Vop1 { src0: code, op, vdst: dst } = fields::Vop1::of(self.target, self.first);
         let row = self.row(Encoding::Vop1, op)?;
         match row.name {
-            "v_nop" | "v_clrexcp" => {
+            "v_nop" | "v_clrexcp" | "v_pipeflush" => {
                 t.mnemonic(row.name, "");
                 return self.reserved(dst != 0);
             }
@@ -76,7 +76,10 @@ impl Words {
         if matches!(code, SDWA | DPP) {
             return self.controlled(t, row, Encoding::Vop1);
         }
-        t.mnemonic(row.name, "_e32");
+        if self.target.is_gfx11() && code < 256 && wants_vector(row.name) {
+            return Err(NotAnInstruction);
+        }
+        t.mnemonic(row.name, self.short_suffix(row));
         t.try_operand(self.short_register(dst, row.dst))?;
         t.try_operand(self.short_source(code, row.src[0]))
     }
@@ -110,7 +113,7 @@ impl Words {
             t.operand(k);
             return Ok(());
         }
-        t.mnemonic(row.name, "_e32");
+        t.mnemonic(row.name, self.short_suffix(row));
         t.try_operand(dst)?;
         if row.flags & SDST != 0 {
             t.operand(self.vcc());
@@ -145,10 +148,12 @@ impl Words {
         if row.flags & LIT != 0 || encoding == Encoding::Vop1 && self.has_no_long_form(row) {
             return Err(NotAnInstruction);
         }
-        self.reserved(
-            !self.since_gfx942() && encoding == Encoding::Vop2 && is_packed_accumulation(row.name),
-        )?;
-        if row.dst == Ty::None {
+        let packed = encoding == Encoding::Vop2 && is_packed_accumulation(row.name);
+        self.reserved(packed && !self.since_gfx942())?;
+        if self.target.is_gfx11() && matches!(row.name, "v_dot2acc_f32_f16" | "v_pk_fmac_f16") {
+            return Err(NotAnInstruction);
+        }
+        if row.dst == Ty::None && !self.writes_only_exec(row) {
             // v_nop, v_clrexcp.
             t.mnemonic(row.name, if self.target.is_gfx11() { "_e64" } else { "" });
             let sources = !self.since_gfx942() && f.src() != [0; 3];
@@ -316,6 +321,7 @@ impl Words {
     fn long_source(&mut self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
+            ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) => Err(NotAnInstruction),
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
             ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
                 Err(NotAnInstruction)
@@ -334,6 +340,18 @@ impl Words {
         }
     }
 
+    /// Returns the suffix of a short encoding. On gfx11, instructions without a long form have none.
+    fn short_suffix(&self, row: &Row) -> &'static str {
+        let only_short = [
+            "v_dot2acc_f32_f16",
+            "v_permlane64_b32",
+            "v_pk_fmac_f16",
+            "v_swap_b16",
+            "v_swaprel_b32",
+        ];
+        if self.target.is_gfx11() && only_short.contains(&row.name) { "" } else { "_e32" }
+    }
+
     /// Returns a scalar destination in a field of 8 bits.
     fn scalar_8(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         if code > 127 { Err(NotAnInstruction) } else { self.scalar(code, self.dwords(ty)) }
@@ -342,6 +360,11 @@ impl Words {
     fn has_no_long_form(&self, row: &Row) -> bool {
         matches!(row.name, "v_readfirstlane_b32" | "v_swap_b32" | "v_accvgpr_mov_b32")
     }
+}
+
+/// Returns whether the source of an instruction of gfx11 must be a vector register.
+fn wants_vector(name: &str) -> bool {
+    ["v_movrels", "v_swap"].iter().any(|start| name.starts_with(start))
 }
 
 /// Returns whether LLVM 15 doesn't have the VOP3 encoding of the instruction.

@@ -105,6 +105,31 @@ impl Words {
 
     /// Returns an error if an instruction has no form with a control dword.
     pub(in super::super) fn can_be_controlled(&self, row: &Row) -> Result<(), NotAnInstruction> {
+        let without = [
+            "v_div_fixup_f32",
+            "v_div_fmas_f32",
+            "v_div_scale_f32",
+            "v_fma_dx9_zero_f32",
+            "v_fmac_dx9_zero_f32",
+            "v_mul_hi_i32",
+            "v_mul_hi_u32",
+            "v_mul_lo_u32",
+            "v_permlane16_b32",
+            "v_permlane64_b32",
+            "v_permlanex16_b32",
+            "v_pk_fmac_f16",
+            "v_readlane_b32",
+            "v_swap_b16",
+            "v_swap_b32",
+            "v_swaprel_b32",
+            "v_writelane_b32",
+        ];
+        let packed = row.encoding() == Some(Encoding::Vop3p)
+            && !row.name.starts_with("v_fma_mix")
+            && !row.name.starts_with("v_dot2_");
+        if packed || without.contains(&row.name) {
+            return Err(NotAnInstruction);
+        }
         let wide = |ty: Ty| ty.dwords() > 1 && ty != Ty::Mask;
         if wide(row.dst) || row.src.iter().any(|ty| wide(*ty)) { Err(NotAnInstruction) } else { Ok(()) }
     }
@@ -119,7 +144,7 @@ impl Words {
     ) -> Result<(), NotAnInstruction> {
         self.can_be_controlled(row)?;
         let short = fields::Vop2::of(self.target, self.first);
-        t.mnemonic(row.name, "_dpp");
+        t.mnemonic(row.name, if encoding == Encoding::Vopc { "" } else { "_dpp" });
         match encoding {
             Encoding::Vopc => self.vcc_of_comparison(t, row),
             _ => t.try_operand(self.short_register(short.vdst, row.dst))?,

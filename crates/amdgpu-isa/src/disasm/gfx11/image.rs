@@ -8,79 +8,57 @@ use crate::fields;
 use crate::row::Row;
 use crate::row::flags::ATOMIC;
 
-/// The dimensions: the name, the number of coordinates, and that of gradients.
-const DIMENSIONS: [(&str, u32, u32); 8] = [
-    ("1D", 1, 2),
-    ("2D", 2, 4),
-    ("3D", 3, 6),
-    ("CUBE", 3, 4),
-    ("1D_ARRAY", 2, 2),
-    ("2D_ARRAY", 3, 4),
-    ("2D_MSAA", 3, 4),
-    ("2D_MSAA_ARRAY", 4, 4),
+/// The dimensions: the name and the number of coordinates.
+const DIMENSIONS: [(&str, u32); 8] = [
+    ("1D", 1),
+    ("2D", 2),
+    ("3D", 3),
+    ("CUBE", 3),
+    ("1D_ARRAY", 2),
+    ("2D_ARRAY", 3),
+    ("2D_MSAA", 3),
+    ("2D_MSAA_ARRAY", 4),
 ];
 /// The most operands of addresses: the last may be several registers.
 const ADDRESSES: u32 = 5;
 
-/// Returns whether the instruction has a sampler.
-fn samples(name: &str) -> bool {
-    ["image_sample", "image_gather4", "image_get_lod"].iter().any(|start| name.starts_with(start))
-}
-
 /// Returns the number of registers of addresses (LLVM, `getAddrSizeMIMGOp`).
 fn addresses(name: &str, f: &fields::Mimg) -> u32 {
-    let (_, coordinates, gradients) = DIMENSIONS[(f.dim & 7) as usize];
-    let has = |part: &str| name.split('_').skip(2).any(|word| word == part);
-    let mip = has("mip");
-    let coordinates = if name == "image_get_resinfo" { 1 } else { coordinates + u32::from(mip) };
-    if !samples(name) {
-        return if f.a16 { coordinates.div_ceil(2) } else { coordinates };
-    }
-    let extra = ["o", "b", "c"].into_iter().filter(|part| has(part)).count() as u32;
-    let components = coordinates + u32::from(has("l") || has("cl"));
-    let gradients = match (has("d") || has("cd"), has("g16")) {
-        (false, _) => 0,
-        (true, false) => gradients,
-        // Two gradients of a coordinate share a register; those of both directions do not.
-        (true, true) => (gradients / 2).next_multiple_of(2),
+    let (_, coordinates) = DIMENSIONS[(f.dim & 7) as usize];
+    let coordinates = match name {
+        "image_get_resinfo" => 1,
+        _ => coordinates + u32::from(name.contains("_mip")),
     };
-    extra + gradients + if f.a16 { components.div_ceil(2) } else { components }
+    if f.a16 { coordinates.div_ceil(2) } else { coordinates }
 }
 
 /// Returns the number of registers of data.
 fn registers(row: &Row, f: &fields::Mimg) -> Result<u32, NotAnInstruction> {
     let chosen = f.dmask.count_ones().max(1);
     let values = match row.name {
-        name if name.starts_with("image_gather4") || name == "image_msaa_load" => 4,
+        "image_msaa_load" => 4,
         "image_atomic_cmpswap" if !matches!(chosen, 2 | 4) => return Err(NotAnInstruction),
         name if row.is(ATOMIC) && name != "image_atomic_cmpswap" && chosen > 2 => return Err(NotAnInstruction),
         _ => chosen,
     };
     let packed = if f.d16 { values.div_ceil(2) } else { values };
-    Ok(packed + u32::from(f.tfe || f.lwe))
+    Ok(packed + u32::from(f.tfe))
 }
 
 impl Words {
     pub(in super::super) fn image(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Mimg::of(self.target, self.long()?);
         let row = self.row(Encoding::Mimg, f.op)?;
-        if row.name.starts_with("image_bvh") {
-            return self.ray(t, row, f);
-        }
-        let sampler = samples(row.name);
-        self.reserved(!sampler && f.ssamp != 0)?;
-        // LLVM separates these with two spaces.
-        t.mnemonic(row.name, if sampler && f.nsa { " " } else { "" });
+        let halves = ["image_load", "image_load_mip", "image_store", "image_store_mip", "image_msaa_load"];
+        self.reserved(f.ssamp != 0 || f.d16 && !halves.contains(&row.name))?;
+        t.mnemonic(row.name, "");
         t.try_operand(any_vector(f.vdata, registers(row, &f)?, false))?;
         let count = addresses(row.name, &f);
         match f.nsa {
             true => self.separate_addresses(t, f.vaddr, count)?,
             false => t.try_operand(any_vector(f.vaddr, count, false))?,
         }
-        t.try_operand(self.scalar(f.srsrc * 4, if f.r128 { 4 } else { 8 }))?;
-        if sampler {
-            t.try_operand(self.scalar(f.ssamp * 4, 4))?;
-        }
+        t.try_operand(self.scalar(f.srsrc * 4, 8))?;
         if f.dmask != 0 {
             t.modifier(format_args!("dmask:{:#x}", f.dmask));
         }
@@ -122,31 +100,6 @@ impl Words {
             list += &register.to_string();
         }
         t.operand(list + "]");
-        Ok(())
-    }
-
-    /// Disassembles the intersection of a ray and a node of a bounding volume hierarchy.
-    fn ray(&mut self, t: &mut Text<'_>, row: &Row, f: fields::Mimg) -> Result<(), NotAnInstruction> {
-        let node = if row.name.contains("bvh64") { 2 } else { 1 };
-        t.mnemonic(row.name, "");
-        t.try_operand(any_vector(f.vdata, 4, false))?;
-        if f.nsa {
-            let [origin, direction, inverse, other] = self.literal()?.to_le_bytes().map(u32::from);
-            let parts: &[(u32, u32)] = match f.a16 {
-                false => &[(f.vaddr, node), (origin, 1), (direction, 3), (inverse, 3), (other, 3)],
-                true => &[(f.vaddr, node), (origin, 1), (direction, 3), (inverse, 3)],
-            };
-            let mut list = String::from("[");
-            for (n, (register, size)) in parts.iter().enumerate() {
-                list += if n == 0 { "" } else { ", " };
-                list += &any_vector(*register, *size, false)?.to_string();
-            }
-            t.operand(list + "]");
-        } else {
-            t.try_operand(any_vector(f.vaddr, node + if f.a16 { 7 } else { 10 }, false))?;
-        }
-        t.try_operand(self.scalar(f.srsrc * 4, 4))?;
-        t.flag(f.a16, "a16");
         Ok(())
     }
 }

@@ -1,6 +1,10 @@
 //! Encodings whose syntax on gfx11 is another than on gfx9, or that only gfx11 has.
 
 pub(super) mod dpp;
+#[cfg(test)]
+pub(super) mod enumeration;
+#[cfg(test)]
+pub(super) mod golden_tests;
 mod image;
 pub(super) mod names;
 mod scalar;

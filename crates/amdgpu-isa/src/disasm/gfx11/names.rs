@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::super::operand::immediate;
+
 /// Returns the name of a hardware register; `None` if it has none.
 pub(in super::super) fn hardware_register(id: u16) -> Option<&'static str> {
     Some(match id {
@@ -48,6 +50,22 @@ impl fmt::Display for Message {
             _ => return write!(f, "{}", self.0),
         };
         write!(f, "sendmsg({name})")
+    }
+}
+
+/// The version of the microcode.
+pub(in super::super) struct Version(pub(in super::super) u16);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let generation = match self.0 {
+            0 => 7,
+            4 => 10,
+            6 => 11,
+            9 => 12,
+            other => return immediate(other.into()).fmt(f),
+        };
+        write!(f, "UC_VERSION_GFX{generation}")
     }
 }
 

@@ -1,6 +1,6 @@
 //! SMEM of gfx11, and the instructions of SOP1, SOPK and SOPP that only gfx11 has.
 
-use super::super::operand::Operand;
+use super::super::operand::{Operand, immediate};
 use super::super::scalar::Signed;
 use super::super::text::Text;
 use super::super::words::{NotAnInstruction, Words};
@@ -12,17 +12,24 @@ use crate::row::{Row, Ty};
 
 /// The code of `null`, which as an offset stands for none.
 const NULL: u32 = 124;
+const M0: u32 = 125;
 
 impl Words {
     pub(in super::super) fn scalar_load(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Smem::of(self.target, self.long()?);
         let row = self.row(Encoding::Smem, f.op)?;
         t.mnemonic(row.name, "");
-        if row.dst == Ty::None {
+        if row.name.starts_with("s_atc_probe") {
+            t.operand(immediate(f.sdata));
+        } else if row.dst == Ty::None {
             // The instructions for caches have no operands.
             return Ok(());
+        } else if f.sdata >= M0 {
+            // Loads can't write M0 or EXEC.
+            return Err(NotAnInstruction);
+        } else {
+            t.try_operand(self.scalar(f.sdata, self.dwords(row.dst)))?;
         }
-        t.try_operand(self.scalar(f.sdata, self.dwords(row.dst)))?;
         t.try_operand(self.scalar(f.sbase * 2, if row.is(DESCRIPTOR) { 4 } else { 2 }))?;
         let offset = f.signed_offset();
         if f.soffset == NULL && offset != 0 {
@@ -51,7 +58,7 @@ impl Words {
                 self.reserved(!Delay(imm).is_valid())?;
                 t.operand(Delay(imm));
             }
-            "s_clause" | "s_round_mode" | "s_set_inst_prefetch_distance" => {
+            "s_clause" | "s_round_mode" | "s_set_inst_prefetch_distance" | "s_ttracedata_imm" | "s_wait_event" => {
                 t.operand(Operand::Hex(u64::from(imm)));
             }
             "s_waitcnt_depctr" => t.operand(DependencyCounters(imm)),

@@ -7,10 +7,15 @@ use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::flags::{LIT, LIT_FACTOR};
 use crate::row::Ty;
+use crate::target::WaveSize;
 
 impl Words {
     pub(in super::super) fn vopd(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Vopd::of(self.target, self.long()?);
+        // Waves of 64 lanes have no such instructions.
+        if self.wave == WaveSize::Wave64 {
+            return Err(NotAnInstruction);
+        }
         self.half(t, f.op_x, [f.vdst_x, f.src0_x, f.src1_x])?;
         let first = self.found.get();
         t.joint();
@@ -33,6 +38,8 @@ impl Words {
         }
         if row.src[1] != Ty::None {
             t.try_operand(self.vector(src1, 1, false))?;
+        } else {
+            self.reserved(src1 != 0)?;
         }
         if let Some(literal) = literal.filter(|_| !row.is(LIT_FACTOR)) {
             t.operand(literal);
