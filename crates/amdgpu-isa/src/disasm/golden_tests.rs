@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::enumeration::{self, Random};
+use super::gfx11::golden_tests as gfx11;
 use super::{disassemble, disassemble_lenient, disassemble_words, encoded_length};
 use crate::encoding::Encoding;
 use crate::target::{Isa, Target, WaveSize};
-use super::gfx11::golden_tests as gfx11;
 
 const GFX9: &str = include_str!("../../tests/data/disassembly.txt");
 const GFX11: &str = include_str!("../../tests/data/disassembly-gfx11.txt");

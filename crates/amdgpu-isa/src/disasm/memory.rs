@@ -152,7 +152,9 @@ impl Words {
             Some(126) if self.since_gfx942() && encoding == Encoding::Global && !row.is(TO_LDS) => {
                 return Err(NotAnInstruction);
             }
-            Some(code) => t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
+            Some(code) => {
+                t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?
+            }
             None => t.operand(OFF),
         }
         let offset = match encoding {
@@ -213,8 +215,7 @@ impl Words {
         // Atomics of floats have no scc bit on gfx90a.
         self.reserved(scc && !self.since_gfx942() && row.is(FLOAT))?;
         let lds = lds && loads_to_lds(row, self.target);
-        // Only loads to registers return a status.
-        self.reserved(f.tfe && !row.is(LOAD))?;
+        self.reserved(f.tfe && row.is(ATOMIC))?;
         self.reserved(lds && self.since_gfx942() && f.acc)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Cache control has no operands. On gfx942 it has a scope.
@@ -240,6 +241,7 @@ impl Words {
         let (f, typed) = (fields::Buffer::of(self.target, long), fields::Mtbuf::of(self.target, long));
         let row = self.row(Encoding::Mtbuf, typed.op)?;
         t.mnemonic(row.name, "");
+        self.reserved(f.tfe)?;
         let format = match self.target.is_gfx11() {
             true => names::buffer_format(typed.format),
             false => buffer_format(typed.format),
@@ -247,7 +249,6 @@ impl Words {
         self.buffer(t, row, f, format, false)?;
         self.cache_policy(t, f.glc, typed.slc, typed.scc);
         t.flag(f.dlc, "dlc");
-        t.flag(f.tfe, "tfe");
         Ok(())
     }
 }

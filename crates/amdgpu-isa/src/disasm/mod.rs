@@ -5,9 +5,9 @@
 
 #[cfg(test)]
 mod enumeration;
+mod gfx11;
 #[cfg(test)]
 mod golden_tests;
-mod gfx11;
 mod image;
 mod instruction;
 mod listing;

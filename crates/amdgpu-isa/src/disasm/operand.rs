@@ -33,7 +33,7 @@ pub(super) enum Operand {
 impl Operand {
     /// Returns whether a `-` before the operand would be part of a number.
     pub(super) fn is_number(self) -> bool {
-        matches!(self, Operand::Integer(_) | Operand::Hex(_) | Operand::Literal(_))
+        matches!(self, Operand::Integer(_) | Operand::Hex(_))
             || matches!(self, Operand::Named(name) if name.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
     }
 }
@@ -187,7 +187,9 @@ impl Words {
             252 => "src_execz",
             253 => "src_scc",
             // LLVM 15 accepts it for all sources of one register, LLVM 22 for those of vector instructions.
-            254 if ty.dwords() == 1 && !self.target.is_gfx11() && (is_vector_alu || !self.since_gfx942()) => "src_lds_direct",
+            254 if ty.dwords() == 1 && !self.target.is_gfx11() && (is_vector_alu || !self.since_gfx942()) => {
+                "src_lds_direct"
+            }
             _ => return Err(NotAnInstruction),
         }))
     }
@@ -197,6 +199,14 @@ impl Words {
         match code.checked_sub(VGPRS) {
             Some(first) => self.vector(first, self.dwords(ty), false),
             None => self.scalar_source(code, ty),
+        }
+    }
+
+    /// Returns a literal of an instruction of gfx11 that has no constants of 16 bits, so that none could replace it.
+    pub(super) fn without_half_constants(&self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Literal(bits) if self.target.is_gfx11() && HALF.contains(&bits) => Operand::Hex(bits),
+            operand => operand,
         }
     }
 
@@ -215,7 +225,7 @@ impl Words {
                 Operand::Hex(_) => Operand::Hex(full),
                 shown => shown,
             },
-            (Ty::F16, true) => hex_unless(plain(low, Ty::F16), low),
+            (Ty::F16 | Ty::Mix, true) => hex_unless(plain(low, Ty::F16), low),
             (Ty::I16, true) => hex_unless(plain(full, Ty::B32), low),
             (Ty::P16F, true) => match plain(full, Ty::P16F) {
                 Operand::Integer(_) if value > 0xff && value < 0xffff_0000 => Operand::Hex(full),

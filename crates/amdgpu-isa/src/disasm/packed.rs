@@ -62,7 +62,7 @@ impl Words {
                 ty => ty,
             };
             let operand = match (code, control) {
-                (..256, Some(_)) if n == 1 => return Err(NotAnInstruction),
+                (..256, Some(_)) if n == 1 && mixed => return Err(NotAnInstruction),
                 (_, Some(control)) if n == 0 => self.vector(control.register(), 1, false)?,
                 (LITERAL, _) if self.target.is_gfx11() => {
                     let value = self.literal()?;

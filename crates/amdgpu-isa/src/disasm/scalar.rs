@@ -1,13 +1,13 @@
 //! Disassembles SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
-use super::operand::{Operand, immediate};
 use super::gfx11::names::Version;
+use super::operand::{Operand, immediate};
 use super::symbolic::{GprIndex, Hwreg, Message, Waitcnt};
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{BRANCH, DESCRIPTOR};
+use crate::row::flags::{BRANCH, DESCRIPTOR, LIT, LIT_FACTOR};
 use crate::row::{Row, Ty};
 
 /// The source code for a literal, which follows the instruction.
@@ -32,8 +32,16 @@ impl Words {
         self.destination(t, row, f.sdst)?;
         let a = self.scalar_operand(f.src0, row.src[0])?;
         let b = self.scalar_operand(f.src1, row.src[1])?;
+        let literal = if row.is(LIT) { Some(Operand::Hex(u64::from(self.literal()?))) } else { None };
         t.operand(a);
+        // The literal is the second factor or the addend.
+        if let Some(literal) = literal.filter(|_| row.is(LIT_FACTOR)) {
+            t.operand(literal);
+        }
         t.operand(b);
+        if let Some(literal) = literal.filter(|_| !row.is(LIT_FACTOR)) {
+            t.operand(literal);
+        }
         Ok(())
     }
 
@@ -66,13 +74,15 @@ impl Words {
         let f = fields::Sopc::of(self.target, self.first);
         let row = self.row(Encoding::Sopc, f.op)?;
         t.mnemonic(row.name, "");
-        t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
+        // LLVM prints the bits of constants that are compared as f16.
+        let bits = |ty: Ty| if ty == Ty::F16 { Ty::I16 } else { ty };
+        t.try_operand(self.scalar_operand(f.src0, bits(row.src[0])))?;
         if row.src[1] == Ty::None {
             // `s_set_gpr_idx_on` has an immediate.
             t.operand(GprIndex(f.src1 as u16));
             return Ok(());
         }
-        t.try_operand(self.scalar_operand(f.src1, row.src[1]))
+        t.try_operand(self.scalar_operand(f.src1, bits(row.src[1])))
     }
 
     pub(super) fn sopk(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {

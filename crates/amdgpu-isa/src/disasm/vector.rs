@@ -42,6 +42,7 @@ impl Words {
                 t.mnemonic(row.name, "");
                 return self.reserved(dst != 0);
             }
+            "v_permlane64_b32" if code < 256 => return Err(NotAnInstruction),
             "v_readfirstlane_b32" => {
                 if is_number(code) || code < 256 && self.since_gfx942() {
                     return Err(NotAnInstruction);
@@ -118,7 +119,8 @@ impl Words {
         if row.flags & SDST != 0 {
             t.operand(self.vcc());
         }
-        t.try_operand(self.short_source(f.src0, row.src[0]))?;
+        let a = self.short_source(f.src0, row.src[0])?;
+        t.operand(if row.name == "v_pk_fmac_f16" { self.without_half_constants(a) } else { a });
         t.try_operand(b)?;
         if row.flags & MASK_IN != 0 {
             t.operand(self.vcc());
@@ -190,7 +192,7 @@ impl Words {
         }
         let sources = self.long_sources(t, row, fields::Vop3 { abs, op_sel, ..f }, accepts, control)?;
         if accepts.op_sel == OpSel::All {
-            self.op_sel(t, row, op_sel, sources)?;
+            self.op_sel(t, row, op_sel, sources, control.is_some())?;
         }
         t.flag(f.clamp, "clamp");
         if let Some(omod) = omod(f.omod) {
@@ -250,7 +252,7 @@ impl Words {
             let code = control.filter(|_| n == 0).map_or(code, |control| 256 + control.register());
             let operand = match code {
                 256.. if self.has_halves(ty) => Operand::Half { register: code - 256, high: bit(f.op_sel) },
-                code => self.long_source(row, n, code, ty)?,
+                code => self.long_source(row, n, code, ty, control.is_some())?,
             };
             t.operand(Modified {
                 operand,
@@ -263,9 +265,35 @@ impl Words {
     }
 
     /// Appends the halves that `op_sel` selects, of as many sources as the instruction has and of the destination.
-    fn op_sel(&self, t: &mut Text<'_>, row: &Row, op_sel: u32, sources: u32) -> Result<(), NotAnInstruction> {
+    fn op_sel(
+        &self,
+        t: &mut Text<'_>,
+        row: &Row,
+        op_sel: u32,
+        sources: u32,
+        controlled: bool,
+    ) -> Result<(), NotAnInstruction> {
+        // LLVM prints only the halves themselves.
+        if row.name == "v_cndmask_b16" {
+            return self.reserved(op_sel & 4 != 0);
+        }
         let (bits, count) = if Self::selects_byte(row.name) {
             (op_sel, 4)
+        } else if row.name.starts_with("v_dot2_") {
+            // The first two sources are whole registers.
+            (op_sel & 12, 4)
+        } else if self.target.is_gfx11() && row.name == "v_fmac_f16" {
+            // The destination is also the third source.
+            (op_sel, 4)
+        } else if self.target.is_gfx11() {
+            let compares = row.encoding() == Some(Encoding::Vopc);
+            self.reserved(op_sel & 7 >> sources << sources != 0 || compares && op_sel & 8 != 0)?;
+            let own = op_sel & ((1 << sources) - 1);
+            // LLVM prints the bit of a mask, which has none, unless there is a control dword.
+            match compares && (controlled || self.writes_only_exec(row)) {
+                true => (own, sources),
+                false => (own | (op_sel >> 3) << sources, sources + 1),
+            }
         } else {
             self.reserved(sources == 2 && op_sel & 4 != 0)?;
             (op_sel & ((1 << sources) - 1) | (op_sel >> 3) << sources, sources + 1)
@@ -318,9 +346,17 @@ impl Words {
     }
 
     /// Returns a source of VOP3. On gfx9, it can't be a literal. Some instructions require a scalar or a VGPR.
-    fn long_source(&mut self, row: &Row, n: usize, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
+    fn long_source(
+        &mut self,
+        row: &Row,
+        n: usize,
+        code: u32,
+        ty: Ty,
+        controlled: bool,
+    ) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
+            _ if self.target.is_gfx11() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
             ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) => Err(NotAnInstruction),
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
             ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
@@ -334,7 +370,13 @@ impl Words {
                 let value = self.literal()?;
                 Ok(self.literal_operand(value, ty))
             }
+            ("v_fmac_f32", 1) if code < 256 && is_number(code) && self.target.is_gfx11() && controlled => {
+                Err(NotAnInstruction)
+            }
             // LLVM prints the exponent as an f16.
+            ("v_ldexp_f16" | "v_cmp_class_f16" | "v_cmpx_class_f16", 1) if code < 256 => {
+                self.scalar_source(code, Ty::F16)
+            }
             ("v_ldexp_f16", 1) => self.source(code, Ty::F16),
             _ => self.source(code, ty),
         }
@@ -342,13 +384,8 @@ impl Words {
 
     /// Returns the suffix of a short encoding. On gfx11, instructions without a long form have none.
     fn short_suffix(&self, row: &Row) -> &'static str {
-        let only_short = [
-            "v_dot2acc_f32_f16",
-            "v_permlane64_b32",
-            "v_pk_fmac_f16",
-            "v_swap_b16",
-            "v_swaprel_b32",
-        ];
+        let only_short =
+            ["v_dot2acc_f32_f16", "v_permlane64_b32", "v_pk_fmac_f16", "v_swap_b16", "v_swaprel_b32"];
         if self.target.is_gfx11() && only_short.contains(&row.name) { "" } else { "_e32" }
     }
 
@@ -358,7 +395,15 @@ impl Words {
     }
 
     fn has_no_long_form(&self, row: &Row) -> bool {
-        matches!(row.name, "v_readfirstlane_b32" | "v_swap_b32" | "v_accvgpr_mov_b32")
+        matches!(
+            row.name,
+            "v_readfirstlane_b32"
+                | "v_swap_b32"
+                | "v_accvgpr_mov_b32"
+                | "v_swap_b16"
+                | "v_swaprel_b32"
+                | "v_permlane64_b32"
+        )
     }
 }
 

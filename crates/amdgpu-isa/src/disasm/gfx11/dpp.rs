@@ -92,13 +92,9 @@ impl Words {
         }
         let rows = fields::Dpp::of(self.target, word);
         match rows.control {
-            0..=0xff
-            | 0x101..=0x10f
-            | 0x111..=0x11f
-            | 0x121..=0x12f
-            | 0x140
-            | 0x141
-            | 0x150..=0x16f => Ok(Some(Control::Rows(rows))),
+            0..=0xff | 0x101..=0x10f | 0x111..=0x11f | 0x121..=0x12f | 0x140 | 0x141 | 0x150..=0x16f => {
+                Ok(Some(Control::Rows(rows)))
+            }
             _ => Err(NotAnInstruction),
         }
     }

@@ -22,7 +22,8 @@ fn control(f: &mut Fields, code: u32, sources: usize) -> u32 {
     if code != 250 {
         return f.vgpr() | (f.next() as u32) << 8;
     }
-    let controls = [0x101, 0x10f, 0x111, 0x12f, 0x130, 0x140, 0x141, 0x142, 0x150, 0x15f, 0x160, 0x16e, 0x170];
+    let controls =
+        [0x101, 0x10f, 0x111, 0x12f, 0x130, 0x140, 0x141, 0x142, 0x150, 0x15f, 0x160, 0x16e, 0x170];
     let control = if f.below(2) == 0 { f.below(256) } else { f.one_of(&controls) };
     let signs = f.sparse(if sources < 2 { 2 } else { 4 }) << 20;
     f.vgpr() | control << 8 | f.sparse(2) << 18 | signs | f.below(256) << 24
@@ -93,7 +94,11 @@ fn encode(f: &mut Fields, row: &Row, encoding: Encoding, op: u32, n: usize) -> [
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => short_vector(f, row, encoding, op, n),
         Encoding::Vopd => {
             let high = f.source() | f.vgpr() << 9 | f.vgpr() << 17 | f.vgpr() << 24;
-            [0xc800_0000 | (op & 15) << 22 | f.below(19) << 17 | f.vgpr() << 9 | f.source(), high, f.literal()]
+            [
+                0xc800_0000 | (op & 15) << 22 | f.below(19) << 17 | f.vgpr() << 9 | f.source(),
+                high,
+                f.literal(),
+            ]
         }
         Encoding::Vop3 | Encoding::Vop3p => {
             let mut low = f.sparse(8) << 8 | f.vgpr();

@@ -19,8 +19,8 @@ const DIMENSIONS: [(&str, u32); 8] = [
     ("2D_MSAA", 3),
     ("2D_MSAA_ARRAY", 4),
 ];
-/// The most operands of addresses: the last may be several registers.
-const ADDRESSES: u32 = 5;
+/// The most registers of addresses.
+const MOST_ADDRESSES: u32 = 4;
 
 /// Returns the number of registers of addresses (LLVM, `getAddrSizeMIMGOp`).
 fn addresses(name: &str, f: &fields::Mimg) -> u32 {
@@ -38,7 +38,9 @@ fn registers(row: &Row, f: &fields::Mimg) -> Result<u32, NotAnInstruction> {
     let values = match row.name {
         "image_msaa_load" => 4,
         "image_atomic_cmpswap" if !matches!(chosen, 2 | 4) => return Err(NotAnInstruction),
-        name if row.is(ATOMIC) && name != "image_atomic_cmpswap" && chosen > 2 => return Err(NotAnInstruction),
+        name if row.is(ATOMIC) && name != "image_atomic_cmpswap" && chosen > 2 => {
+            return Err(NotAnInstruction);
+        }
         _ => chosen,
     };
     let packed = if f.d16 { values.div_ceil(2) } else { values };
@@ -54,6 +56,10 @@ impl Words {
         t.mnemonic(row.name, "");
         t.try_operand(any_vector(f.vdata, registers(row, &f)?, false))?;
         let count = addresses(row.name, &f);
+        // Images with samples have no levels.
+        if count > MOST_ADDRESSES {
+            return Err(NotAnInstruction);
+        }
         match f.nsa {
             true => self.separate_addresses(t, f.vaddr, count)?,
             false => t.try_operand(any_vector(f.vaddr, count, false))?,
@@ -81,9 +87,14 @@ impl Words {
     }
 
     /// Appends addresses in registers that need not follow each other. The third dword names those after the first.
-    fn separate_addresses(&mut self, t: &mut Text<'_>, first: u32, count: u32) -> Result<(), NotAnInstruction> {
+    fn separate_addresses(
+        &mut self,
+        t: &mut Text<'_>,
+        first: u32,
+        count: u32,
+    ) -> Result<(), NotAnInstruction> {
         let more = self.literal()?.to_le_bytes();
-        let mut registers = [first, 0, 0, 0, 0];
+        let mut registers = [first; 1 + MOST_ADDRESSES as usize];
         for (place, register) in registers[1..].iter_mut().zip(more) {
             *place = register.into();
         }
@@ -91,13 +102,10 @@ impl Words {
         if count < 2 {
             return Err(NotAnInstruction);
         }
-        let operands = count.min(ADDRESSES);
         let mut list = String::from("[");
-        for n in 0..operands {
-            let size = if n + 1 == ADDRESSES { count - n } else { 1 };
-            let register = any_vector(registers[n as usize], size, false)?;
+        for (n, register) in registers.into_iter().enumerate().take(count as usize) {
             list += if n == 0 { "" } else { ", " };
-            list += &register.to_string();
+            list += &any_vector(register, 1, false)?.to_string();
         }
         t.operand(list + "]");
         Ok(())

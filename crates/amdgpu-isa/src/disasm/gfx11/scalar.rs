@@ -19,6 +19,7 @@ impl Words {
         let f = fields::Smem::of(self.target, self.long()?);
         let row = self.row(Encoding::Smem, f.op)?;
         t.mnemonic(row.name, "");
+        self.reserved(row.access().is_none() && (f.glc || f.dlc))?;
         if row.name.starts_with("s_atc_probe") {
             t.operand(immediate(f.sdata));
         } else if row.dst == Ty::None {
@@ -58,7 +59,11 @@ impl Words {
                 self.reserved(!Delay(imm).is_valid())?;
                 t.operand(Delay(imm));
             }
-            "s_clause" | "s_round_mode" | "s_set_inst_prefetch_distance" | "s_ttracedata_imm" | "s_wait_event" => {
+            "s_clause"
+            | "s_round_mode"
+            | "s_set_inst_prefetch_distance"
+            | "s_ttracedata_imm"
+            | "s_wait_event" => {
                 t.operand(Operand::Hex(u64::from(imm)));
             }
             "s_waitcnt_depctr" => t.operand(DependencyCounters(imm)),

@@ -36,9 +36,12 @@ impl Words {
         }
         match saddr {
             _ if encoding == Encoding::Flat => {}
-            // EXEC can't be an address.
-            Some(126 | 127) => return Err(NotAnInstruction),
-            Some(code) => t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
+            // EXEC can't be an address, but its low half can.
+            Some(126) if encoding == Encoding::Global => return Err(NotAnInstruction),
+            Some(127) => return Err(NotAnInstruction),
+            Some(code) => {
+                t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?
+            }
             None => t.operand(OFF),
         }
         let offset = if encoding == Encoding::Flat { f.offset as i32 } else { f.signed_offset() };

@@ -1,12 +1,12 @@
 //! VOPD: two operations of vector registers in one instruction.
 
+use super::super::operand::Operand;
 use super::super::text::Text;
 use super::super::words::{NotAnInstruction, Words};
-use super::super::operand::Operand;
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{LIT, LIT_FACTOR};
 use crate::row::Ty;
+use crate::row::flags::{LIT, LIT_FACTOR};
 use crate::target::WaveSize;
 
 impl Words {

@@ -36,9 +36,17 @@ impl Words {
         self.reserved(f.op_sel & if halves { 3 } else { 7 } != 0 || f.clamp && !integers)?;
         let op_sel = if halves { f.op_sel & 4 } else { 0 };
         let (neg_lo, neg_hi) = (f.neg_lo, f.neg_hi);
-        self.reserved(integers && (neg_lo & 4 != 0 || neg_hi != 0))?;
-        for (name, bits) in [("op_sel", op_sel), ("neg_lo", neg_lo), ("neg_hi", neg_hi)] {
-            if bits != 0 {
+        self.reserved(integers && (neg_lo | neg_hi) & 4 != 0)?;
+        // Only these have the bits for the other half.
+        let op_sel_hi = if halves { f.op_sel_hi() } else { 7 };
+        let lists = [
+            ("op_sel", op_sel, 0),
+            ("op_sel_hi", op_sel_hi, 7),
+            ("neg_lo", neg_lo, 0),
+            ("neg_hi", neg_hi, 0),
+        ];
+        for (name, bits, usual) in lists {
+            if bits != usual {
                 t.modifier(Bits { name, bits, count: 3 });
             }
         }
