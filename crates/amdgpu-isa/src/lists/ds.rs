@@ -144,7 +144,7 @@ macro_rules! ds {
             ds_cmpstore_f32 -1 -1 -1 Z, [B32, B32, B32], ATOMIC | COMPARE | M4;
             ds_cmpstore_rtn_b32 -1 -1 -1 B32, [B32, B32, B32], ATOMIC | COMPARE | M4;
             ds_cmpstore_rtn_f32 -1 -1 -1 B32, [B32, B32, B32], ATOMIC | COMPARE | M4;
-            // These are only for GDS.
+            // This, `ds_add_gs_reg_rtn` and `ds_sub_gs_reg_rtn` are only for GDS.
             ds_ordered_count -1 -1 -1 B32, [B32, Z, Z], M0_IN;
             ds_cmpstore_b64 -1 -1 -1 Z, [B32, B64, B64], ATOMIC | COMPARE | M8;
             ds_cmpstore_f64 -1 -1 -1 Z, [B32, B64, B64], ATOMIC | COMPARE | M8;

@@ -4,7 +4,7 @@
 macro_rules! vopd {
     ($make:ident) => {
         $make! {
-            /// The mnemonics of VOPD: none, since each half is an operation of VOP1, VOP2 or VOP3P.
+            /// The mnemonics of VOPD: none, since each half is an operation of VOP1, VOP2 or VOP3.
             Vopd:
         }
     };

@@ -88,6 +88,9 @@ pub(super) fn mubuf(op: Mubuf) -> Impl {
         Mubuf::buffer_atomic_inc_x2 => one::<BufferRmw<Inc<u64>>>(),
         Mubuf::buffer_atomic_dec_x2 => one::<BufferRmw<Dec<u64>>>(),
         Mubuf::buffer_atomic_pk_add_bf16 => one::<BufferRmw<PkAddBf16>>(),
+        // Instructions of gfx11.
+        Mubuf::buffer_gl0_inv | Mubuf::buffer_gl1_inv | Mubuf::buffer_atomic_csub_u32
+        | Mubuf::buffer_atomic_cmpswap_f32 | Mubuf::buffer_atomic_min_f32 | Mubuf::buffer_atomic_max_f32 => Impl::Unimplemented,
     }
 }
 

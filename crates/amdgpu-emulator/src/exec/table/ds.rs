@@ -145,5 +145,9 @@ pub(super) fn ds(op: Ds) -> Impl {
         Ds::ds_read_b96_tr_b6 => one::<ReadTransposed<6, 3>>(),
         Ds::ds_read_b64_tr_b8 => one::<ReadTransposed<8, 2>>(),
         Ds::ds_read_b64_tr_b16 => one::<ReadTransposed<16, 2>>(),
+        // Instructions of gfx11.
+        Ds::ds_cmpstore_b32 | Ds::ds_cmpstore_f32 | Ds::ds_cmpstore_rtn_b32 | Ds::ds_cmpstore_rtn_f32
+        | Ds::ds_ordered_count | Ds::ds_cmpstore_b64 | Ds::ds_cmpstore_f64 | Ds::ds_cmpstore_rtn_b64
+        | Ds::ds_cmpstore_rtn_f64 | Ds::ds_add_gs_reg_rtn | Ds::ds_sub_gs_reg_rtn => Impl::Unimplemented,
     }
 }

@@ -65,6 +65,8 @@ pub(super) fn flat(op: Flat) -> Impl {
         Flat::flat_atomic_xor_x2 => one::<FlatRmw<Xor<u64>>>(),
         Flat::flat_atomic_inc_x2 => one::<FlatRmw<Inc<u64>>>(),
         Flat::flat_atomic_dec_x2 => one::<FlatRmw<Dec<u64>>>(),
+        // Instructions of gfx11.
+        Flat::flat_atomic_cmpswap_f32 | Flat::flat_atomic_min_f32 | Flat::flat_atomic_max_f32 => Impl::Unimplemented,
     }
 }
 
@@ -132,6 +134,9 @@ pub(super) fn global(op: Global) -> Impl {
         Global::global_atomic_dec_x2 => one::<GlobalRmw<Dec<u64>>>(),
         Global::global_load_lds_dwordx4 => one::<GlobalLoadLds<Dwords<4>>>(),
         Global::global_load_lds_dwordx3 => one::<GlobalLoadLds<Dwords<3>>>(),
+        // Instructions of gfx11.
+        Global::global_load_addtid_b32 | Global::global_store_addtid_b32 | Global::global_atomic_csub_u32
+        | Global::global_atomic_cmpswap_f32 | Global::global_atomic_min_f32 | Global::global_atomic_max_f32 => Impl::Unimplemented,
     }
 }
 

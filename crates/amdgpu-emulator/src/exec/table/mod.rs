@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn saturating_rows_have_an_executor_for_the_clamp_bit() {
         for row in Encoding::ALL.into_iter().flat_map(Encoding::rows) {
-            for target in Target::GFX9 {
+            for target in Target::GFX9.into_iter().filter(|&target| row.opcode(target).is_some()) {
                 let clamps = matches!(executor(row.mnemonic, target), Impl::Lanes { clamp: Some(_), .. });
                 assert_eq!(clamps, row.flags & flags::SAT != 0, "{}", row.name);
             }

@@ -92,5 +92,7 @@ pub(super) fn smem(op: Smem) -> Impl {
         Smem::s_atomic_xor_x2 => one::<smem::Atomic<atomics::Xor<u64>>>(),
         Smem::s_atomic_inc_x2 => one::<smem::Atomic<atomics::Inc<u64>>>(),
         Smem::s_atomic_dec_x2 => one::<smem::Atomic<atomics::Dec<u64>>>(),
+        // Instructions of gfx11.
+        Smem::s_gl1_inv => Impl::Unimplemented,
     }
 }

@@ -62,6 +62,16 @@ pub(super) fn sop1(op: Sop1) -> Impl {
         Sop1::s_andn1_wrexec_b64 => one::<salu::Andn1Wrexec>(),
         Sop1::s_andn2_wrexec_b64 => one::<salu::Andn2Wrexec>(),
         Sop1::s_bitreplicate_b64_b32 => one::<salu::Bitreplicate>(),
+        // Instructions of gfx11.
+        Sop1::s_and_saveexec_b32 | Sop1::s_or_saveexec_b32 | Sop1::s_xor_saveexec_b32
+        | Sop1::s_nand_saveexec_b32 | Sop1::s_nor_saveexec_b32 | Sop1::s_xnor_saveexec_b32
+        | Sop1::s_and_not0_saveexec_b32 | Sop1::s_or_not0_saveexec_b32 | Sop1::s_and_not1_saveexec_b32
+        | Sop1::s_or_not1_saveexec_b32 | Sop1::s_and_not0_wrexec_b32 | Sop1::s_and_not1_wrexec_b32
+        | Sop1::s_movrelsd_2_b32 | Sop1::s_sendmsg_rtn_b32 | Sop1::s_sendmsg_rtn_b64 | Sop1::s_ceil_f32
+        | Sop1::s_floor_f32 | Sop1::s_trunc_f32 | Sop1::s_rndne_f32 | Sop1::s_cvt_f32_i32
+        | Sop1::s_cvt_f32_u32 | Sop1::s_cvt_i32_f32 | Sop1::s_cvt_u32_f32 | Sop1::s_cvt_f16_f32
+        | Sop1::s_cvt_f32_f16 | Sop1::s_cvt_hi_f32_f16 | Sop1::s_ceil_f16 | Sop1::s_floor_f16
+        | Sop1::s_trunc_f16 | Sop1::s_rndne_f16 => Impl::Unimplemented,
     }
 }
 
@@ -121,6 +131,11 @@ pub(super) fn sop2(op: Sop2) -> Impl {
         Sop2::s_pack_ll_b32_b16 => one::<salu::PackLl>(),
         Sop2::s_pack_lh_b32_b16 => one::<salu::PackLh>(),
         Sop2::s_pack_hh_b32_b16 => one::<salu::PackHh>(),
+        // Instructions of gfx11.
+        Sop2::s_pack_hl_b32_b16 | Sop2::s_add_f32 | Sop2::s_sub_f32 | Sop2::s_min_f32 | Sop2::s_max_f32
+        | Sop2::s_mul_f32 | Sop2::s_fmaak_f32 | Sop2::s_fmamk_f32 | Sop2::s_fmac_f32
+        | Sop2::s_cvt_pk_rtz_f16_f32 | Sop2::s_add_f16 | Sop2::s_sub_f16 | Sop2::s_min_f16 | Sop2::s_max_f16
+        | Sop2::s_mul_f16 | Sop2::s_fmac_f16 => Impl::Unimplemented,
     }
 }
 
@@ -148,6 +163,9 @@ pub(super) fn sopk(op: Sopk) -> Impl {
         Sopk::s_setreg_b32 => one::<hwreg::Setreg>(),
         Sopk::s_setreg_imm32_b32 => one::<hwreg::SetregImm>(),
         Sopk::s_call_b64 => one::<control::Call>(),
+        // Instructions of gfx11.
+        Sopk::s_version | Sopk::s_subvector_loop_begin | Sopk::s_subvector_loop_end | Sopk::s_waitcnt_vscnt
+        | Sopk::s_waitcnt_vmcnt | Sopk::s_waitcnt_expcnt | Sopk::s_waitcnt_lgkmcnt => Impl::Unimplemented,
     }
 }
 
@@ -174,6 +192,14 @@ pub(super) fn sopc(op: Sopc) -> Impl {
         Sopc::s_set_gpr_idx_on => one::<altered::GprIdxOn>(),
         Sopc::s_cmp_eq_u64 => one::<salu::CmpEqU64>(),
         Sopc::s_cmp_lg_u64 => one::<salu::CmpLgU64>(),
+        // Instructions of gfx11.
+        Sopc::s_cmp_lt_f32 | Sopc::s_cmp_eq_f32 | Sopc::s_cmp_le_f32 | Sopc::s_cmp_gt_f32
+        | Sopc::s_cmp_lg_f32 | Sopc::s_cmp_ge_f32 | Sopc::s_cmp_o_f32 | Sopc::s_cmp_u_f32
+        | Sopc::s_cmp_nge_f32 | Sopc::s_cmp_nlg_f32 | Sopc::s_cmp_ngt_f32 | Sopc::s_cmp_nle_f32
+        | Sopc::s_cmp_neq_f32 | Sopc::s_cmp_nlt_f32 | Sopc::s_cmp_lt_f16 | Sopc::s_cmp_eq_f16
+        | Sopc::s_cmp_le_f16 | Sopc::s_cmp_gt_f16 | Sopc::s_cmp_lg_f16 | Sopc::s_cmp_ge_f16
+        | Sopc::s_cmp_o_f16 | Sopc::s_cmp_u_f16 | Sopc::s_cmp_nge_f16 | Sopc::s_cmp_nlg_f16
+        | Sopc::s_cmp_ngt_f16 | Sopc::s_cmp_nle_f16 | Sopc::s_cmp_neq_f16 | Sopc::s_cmp_nlt_f16 => Impl::Unimplemented,
     }
 }
 
@@ -212,5 +238,9 @@ pub(super) fn sopp(op: Sopp) -> Impl {
         Sopp::s_set_gpr_idx_mode => one::<altered::GprIdxMode>(),
         Sopp::s_endpgm_ordered_ps_done => one::<control::Endpgm>(),
         Sopp::s_set_valu_coexec_mode => one::<control::Nop>(),
+        // Instructions of gfx11.
+        Sopp::s_set_inst_prefetch_distance | Sopp::s_clause | Sopp::s_delay_alu | Sopp::s_waitcnt_depctr
+        | Sopp::s_wait_idle | Sopp::s_wait_event | Sopp::s_round_mode | Sopp::s_denorm_mode
+        | Sopp::s_code_end | Sopp::s_ttracedata_imm => Impl::Unimplemented,
     }
 }

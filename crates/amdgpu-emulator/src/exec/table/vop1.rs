@@ -105,5 +105,9 @@ pub(super) fn vop1(op: Vop1, target: Target) -> Impl {
         Vop1::v_permlane16_swap_b32 => one::<vop3::PermlaneSwap<16>>(),
         Vop1::v_permlane32_swap_b32 => one::<vop3::PermlaneSwap<32>>(),
         Vop1::v_cvt_f32_bf16 => hot1::<CvtF32Bf16>(),
+        // Instructions of gfx11.
+        Vop1::v_pipeflush | Vop1::v_mov_b16 | Vop1::v_movreld_b32 | Vop1::v_movrels_b32
+        | Vop1::v_movrelsd_b32 | Vop1::v_movrelsd_2_b32 | Vop1::v_swap_b16 | Vop1::v_permlane64_b32
+        | Vop1::v_swaprel_b32 | Vop1::v_not_b16 | Vop1::v_cvt_i32_i16 | Vop1::v_cvt_u32_u16 => Impl::Unimplemented,
     }
 }

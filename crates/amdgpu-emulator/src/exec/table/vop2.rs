@@ -80,5 +80,7 @@ pub(super) fn vop2(op: Vop2) -> Impl {
         Vop2::v_pk_fmac_f16 => lanes(PK_FMAC),
         Vop2::v_xnor_b32 => op2::<XnorB32>(),
         Vop2::v_dot2c_f32_bf16 => rare3::<Dot2cF32Bf16>(),
+        // Instructions of gfx11.
+        Vop2::v_fmac_dx9_zero_f32 | Vop2::v_fmac_f16 | Vop2::v_fmamk_f16 | Vop2::v_fmaak_f16 => Impl::Unimplemented,
     }
 }

@@ -195,5 +195,12 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         | Vop3::v_cvt_scalef32_pk32_bf16_bf6
         | Vop3::v_cvt_scalef32_pk_bf16_fp8
         | Vop3::v_cvt_scalef32_pk_bf16_bf8 => Impl::Plain(two_columns::<Convert>()),
+        // Instructions of gfx11.
+        Vop3::v_fma_dx9_zero_f32 | Vop3::v_mullit_f32 | Vop3::v_xor3_b32 | Vop3::v_permlane16_b32
+        | Vop3::v_permlanex16_b32 | Vop3::v_cndmask_b16 | Vop3::v_maxmin_f32 | Vop3::v_minmax_f32
+        | Vop3::v_maxmin_f16 | Vop3::v_minmax_f16 | Vop3::v_maxmin_u32 | Vop3::v_minmax_u32
+        | Vop3::v_maxmin_i32 | Vop3::v_minmax_i32 | Vop3::v_dot2_f16_f16 | Vop3::v_dot2_bf16_bf16
+        | Vop3::v_cvt_pk_i16_f32 | Vop3::v_cvt_pk_u16_f32 | Vop3::v_and_b16 | Vop3::v_or_b16
+        | Vop3::v_xor_b16 => Impl::Unimplemented,
     }
 }

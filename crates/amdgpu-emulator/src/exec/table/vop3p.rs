@@ -220,5 +220,9 @@ fn common(op: Vop3p) -> Impl {
         Vop3p::v_mfma_f32_32x32x16_f16 => ELSEWHERE,
         Vop3p::v_smfmac_f32_16x16x64_f16 => ELSEWHERE,
         Vop3p::v_smfmac_f32_32x32x32_f16 => ELSEWHERE,
+        // Instructions of gfx11.
+        Vop3p::v_dot4_i32_iu8 | Vop3p::v_dot8_i32_iu4 | Vop3p::v_wmma_f32_16x16x16_f16
+        | Vop3p::v_wmma_f32_16x16x16_bf16 | Vop3p::v_wmma_f16_16x16x16_f16
+        | Vop3p::v_wmma_bf16_16x16x16_bf16 | Vop3p::v_wmma_i32_16x16x16_iu8 | Vop3p::v_wmma_i32_16x16x16_iu4 => Impl::Unimplemented,
     }
 }
