@@ -92,6 +92,8 @@ impl Accepts {
             _ if starts(name, &["v_cvt_sr_", "v_cvt_scalef32_pk_fp4_"]) => 7 & !float,
             _ if row.is(CVT_PARTS) => sources(row, |ty| ty != Ty::None) & !float,
             _ if row.flags & SDST != 0 => 0,
+            // The mask of classes.
+            "v_cmpx_class_f32" | "v_cmpx_class_f64" if gfx11 => 2,
             _ if gfx11 && has_half(row) => sources(row, |ty| ty != Ty::None) & !float,
             _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
                 sources(row, |ty| ty != Ty::None) & !float
@@ -113,6 +115,14 @@ impl Accepts {
 fn is_plain_half(row: &Row) -> bool {
     let names = [
         "v_and_b16",
+        "v_cvt_i32_i16",
+        "v_cvt_u32_u16",
+        "v_dot2_bf16_bf16",
+        "v_dot2_f16_f16",
+        "v_max_i16",
+        "v_max_u16",
+        "v_min_i16",
+        "v_min_u16",
         "v_ashrrev_i16",
         "v_cndmask_b16",
         "v_lshlrev_b16",
@@ -131,7 +141,7 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Targe
     let saturates = row.flags & SAT != 0;
     match row.name {
         // The second source of v_cmp_class is no float.
-        _ if encoding == Encoding::Vopc => float == 3,
+        _ if encoding == Encoding::Vopc => float == 3 && !row.name.contains("_class_"),
         "v_cndmask_b32" | "v_mul_lo_u16" | "v_bitop3_b16" => false,
         _ if target.is_gfx11() && is_plain_half(row) => false,
         "v_mul_i32_i24" | "v_mul_u32_u24" => true,
@@ -159,7 +169,7 @@ fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: b
         _ if encoding == Encoding::Vopc => false,
         name if whole.contains(&name) || whole_11.contains(&name) || starts(name, &packs) => false,
         name if row.is(CVT_PARTS) || is_integer_dot(name) => false,
-        _ if op_sel == OpSel::All => gfx942 && float != 0,
+        _ if op_sel == OpSel::All => gfx942 && (float != 0 || row.name.starts_with("v_cvt_f16_")),
         _ => float != 0 || is_float(row.dst) || row.is(CVT_BITS),
     }
 }

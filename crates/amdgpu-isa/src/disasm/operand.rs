@@ -63,6 +63,9 @@ pub(super) fn any_vector(first: u32, count: u32, accumulation: bool) -> Result<O
 /// The f16 values of the codes from 240 on.
 const HALF: [u64; 9] = [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118];
 
+/// The bf16 values of the same codes.
+const BF16: [u64; 9] = [0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22];
+
 /// Returns the inline constant of a code in an operand of a type; `None` if the code has none.
 fn constant(code: u32, ty: Ty) -> Option<Operand> {
     const VALUES: [&str; 8] = ["0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"];
@@ -226,6 +229,10 @@ impl Words {
                 shown => shown,
             },
             (Ty::F16 | Ty::Mix, true) => hex_unless(plain(low, Ty::F16), low),
+            (Ty::Bf16, true) => match plain(low, Ty::I16) {
+                Operand::Hex(bits) if !BF16.contains(&bits) => Operand::Hex(full),
+                _ => Operand::Literal(full),
+            },
             (Ty::I16, true) => hex_unless(plain(full, Ty::B32), low),
             (Ty::P16F, true) => match plain(full, Ty::P16F) {
                 Operand::Integer(_) if value > 0xff && value < 0xffff_0000 => Operand::Hex(full),

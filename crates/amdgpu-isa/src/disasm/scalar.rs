@@ -56,7 +56,9 @@ impl Words {
             if wants_register(row.name) && is_constant(f.src0) {
                 return Err(NotAnInstruction);
             }
-            t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
+            // LLVM prints the literals of these as those of 32 bits.
+            let ty = if row.src[0] == Ty::F16 { Ty::B32 } else { row.src[0] };
+            t.try_operand(self.scalar_operand(f.src0, ty))?;
         } else if f.src0 != 0 {
             return Err(NotAnInstruction);
         }

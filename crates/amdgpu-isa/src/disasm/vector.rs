@@ -191,6 +191,10 @@ impl Words {
             self.can_be_controlled(row)?;
         }
         let sources = self.long_sources(t, row, fields::Vop3 { abs, op_sel, ..f }, accepts, control)?;
+        if row.name.starts_with("v_permlane") && f.op_sel & 3 != 0 {
+            // Whether inactive lanes are read, and what lanes out of range read.
+            t.modifier(Bits { name: "op_sel", bits: f.op_sel & 3, count: 2 });
+        }
         if accepts.op_sel == OpSel::All {
             self.op_sel(t, row, op_sel, sources, control.is_some())?;
         }
@@ -284,6 +288,7 @@ impl Words {
             (op_sel & 12, 4)
         } else if self.target.is_gfx11() && row.name == "v_fmac_f16" {
             // The destination is also the third source.
+            self.reserved(op_sel & 4 != 0)?;
             (op_sel, 4)
         } else if self.target.is_gfx11() {
             let compares = row.encoding() == Some(Encoding::Vopc);
@@ -370,7 +375,9 @@ impl Words {
                 let value = self.literal()?;
                 Ok(self.literal_operand(value, ty))
             }
-            ("v_fmac_f32", 1) if code < 256 && is_number(code) && self.target.is_gfx11() && controlled => {
+            ("v_fmac_f32" | "v_fmac_f16", 1)
+                if code < 256 && is_number(code) && self.target.is_gfx11() && controlled =>
+            {
                 Err(NotAnInstruction)
             }
             // LLVM prints the exponent as an f16.

@@ -157,7 +157,7 @@ impl Words {
             }
             let operand = self.short_register(code, row.src[n])?;
             let float = accepts.float >> n & 1 != 0;
-            self.reserved((neg || abs) && !float)?;
+            self.reserved((neg || abs) && (accepts.float | accepts.ignored) >> n & 1 == 0)?;
             t.operand(Modified { operand, abs: abs && float, neg: neg && float, sext: false });
         }
         if row.is(MASK_IN) {

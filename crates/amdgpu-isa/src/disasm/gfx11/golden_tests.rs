@@ -46,16 +46,12 @@ pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option
     if mnemonic == "s_getpc_b64" {
         return Some("a source where the instruction has none");
     }
-    let wants_vector =
-        ["v_swap_b16", "v_swap_b32", "v_swaprel_b32", "v_permlane64_b32", "v_readfirstlane_b32"];
-    if wants_vector.contains(&mnemonic) && !vgprs(last) || mnemonic == "v_readlane_b32" {
+    let wants_vector = ["v_swap", "v_permlane", "v_readfirstlane_b32", "v_movrels", "v_fma_mix"];
+    if wants_vector.iter().any(|start| mnemonic.starts_with(start)) || mnemonic == "v_readlane_b32" {
         return Some("a scalar source where there are vector registers only");
     }
-    if mnemonic == "v_fmac_f32_e64_dpp" {
+    if matches!(mnemonic, "v_fmac_f32_e64_dpp" | "v_fmac_f16_e64_dpp") {
         return Some("a constant that LLVM prints as its code");
-    }
-    if mnemonic.starts_with("v_cmpx_class_f64") {
-        return Some("a sign of a mask of classes");
     }
     if selects_others(words) {
         return Some("op_sel of operands that don't exist");

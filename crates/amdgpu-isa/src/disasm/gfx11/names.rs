@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::super::operand::immediate;
-
 /// Returns the name of a hardware register; `None` if it has none.
 pub(in super::super) fn hardware_register(id: u16) -> Option<&'static str> {
     Some(match id {
@@ -58,14 +56,22 @@ pub(in super::super) struct Version(pub(in super::super) u16);
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let generation = match self.0 {
-            0 => 7,
-            4 => 10,
-            6 => 11,
-            9 => 12,
-            other => return immediate(other.into()).fmt(f),
+        if self.0 & 0x1f00 != 0 {
+            return write!(f, "{:#x}", self.0);
+        }
+        let mut text = match self.0 & 0xff {
+            0 => "UC_VERSION_GFX7".to_string(),
+            4 => "UC_VERSION_GFX10".to_string(),
+            6 => "UC_VERSION_GFX11".to_string(),
+            9 => "UC_VERSION_GFX12".to_string(),
+            other => other.to_string(),
         };
-        write!(f, "UC_VERSION_GFX{generation}")
+        // LLVM groups the flags as an expression of OR operators.
+        let flags = ["UC_VERSION_W64_BIT", "UC_VERSION_W32_BIT", "UC_VERSION_MDP_BIT"];
+        for (_, flag) in flags.iter().enumerate().filter(|(n, _)| self.0 >> (13 + n) & 1 != 0) {
+            text = if text.contains('|') { format!("({text})|{flag}") } else { format!("{text}|{flag}") };
+        }
+        f.write_str(&text)
     }
 }
 

@@ -37,7 +37,7 @@ impl Words {
         match saddr {
             _ if encoding == Encoding::Flat => {}
             // EXEC can't be an address, but its low half can.
-            Some(126) if encoding == Encoding::Global => return Err(NotAnInstruction),
+            Some(126) if encoding == Encoding::Global && !row.is(BY_LANE) => return Err(NotAnInstruction),
             Some(127) => return Err(NotAnInstruction),
             Some(code) => {
                 t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?

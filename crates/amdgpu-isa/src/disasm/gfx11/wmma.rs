@@ -1,15 +1,19 @@
 //! The matrix instructions of gfx11 (WMMA).
 
 use super::super::modifiers::Bits;
+use super::super::operand::Operand;
 use super::super::text::Text;
 use super::super::words::{NotAnInstruction, Words};
 use crate::fields;
 use crate::row::{Row, Ty};
 use crate::target::WaveSize;
 
+/// The code of a source for a literal, which follows the instruction.
+const LITERAL: u32 = 255;
+
 impl Words {
     pub(in super::super) fn wmma(
-        &self,
+        &mut self,
         t: &mut Text<'_>,
         row: &Row,
         f: fields::Vop3p,
@@ -17,26 +21,32 @@ impl Words {
         let integers = row.name.contains("_iu");
         let halves = row.name.starts_with("v_wmma_f16") || row.name.starts_with("v_wmma_bf16");
         // The lanes of a wave of 64 each have half of the sums.
-        let sums = match self.wave {
-            WaveSize::Wave32 => self.dwords(row.dst),
-            WaveSize::Wave64 => self.dwords(row.dst) / 2,
-        };
+        let wide = self.wave == WaveSize::Wave64;
+        let sums = if wide { self.dwords(row.dst) / 2 } else { self.dwords(row.dst) };
         t.try_operand(self.vector(f.vdst, sums, false))?;
         for (code, ty) in [(f.src0, row.src[0]), (f.src1, row.src[1])] {
             let first = code.checked_sub(256).ok_or(NotAnInstruction)?;
             t.try_operand(self.vector(first, self.dwords(ty), false))?;
         }
-        match (f.src2, integers, halves) {
-            (256.., ..) => t.try_operand(self.vector(f.src2 - 256, sums, false))?,
-            (128..=208 | 240..=248, false, true) => t.try_operand(self.source(f.src2, Ty::F16))?,
-            (128..=208 | 240..=248, ..) => t.try_operand(self.source(f.src2, Ty::B32))?,
+        match f.src2 {
+            256.. => t.try_operand(self.vector(f.src2 - 256, sums, false))?,
+            // LLVM prints constants for waves of 32 as those of 64 bits, and marks no literal.
+            128..=208 | 240..=248 if wide => t.try_operand(self.source(f.src2, Ty::B32))?,
+            128..=208 | 240..=248 => t.try_operand(self.source(f.src2, Ty::B64))?,
+            LITERAL => {
+                let value = self.literal()?;
+                t.operand(if wide {
+                    self.literal_operand(value, Ty::B32)
+                } else {
+                    Operand::Hex(value.into())
+                });
+            }
             _ => return Err(NotAnInstruction),
         }
-        // Of the sums, op_sel selects the half that has them; of A and B it has no meaning.
-        self.reserved(f.op_sel & if halves { 3 } else { 7 } != 0 || f.clamp && !integers)?;
-        let op_sel = if halves { f.op_sel & 4 } else { 0 };
+        // In the third place, op_sel selects the half of each register that has a sum of 16 bits.
+        self.reserved(!halves && f.op_sel != 0 || f.clamp && !integers)?;
+        let op_sel = if halves { f.op_sel } else { 0 };
         let (neg_lo, neg_hi) = (f.neg_lo, f.neg_hi);
-        self.reserved(integers && (neg_lo | neg_hi) & 4 != 0)?;
         // Only these have the bits for the other half.
         let op_sel_hi = if halves { f.op_sel_hi() } else { 7 };
         let lists = [
