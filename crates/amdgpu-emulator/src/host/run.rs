@@ -746,7 +746,7 @@ impl Job {
             function: program.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
             source: program.object().source_at(pc),
             mnemonic: i.row.name,
-            instruction: amdgpu_isa::disassemble_lenient(cx.code.target, i.raw, pc).text,
+            instruction: amdgpu_isa::disassemble_lenient(cx.code.target, &i.raw, pc).text,
             encoding: i.row.encoding().map_or("", |e| e.name()),
             raw: i.raw,
             nearest,

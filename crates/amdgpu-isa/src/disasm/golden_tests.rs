@@ -259,6 +259,10 @@ fn golden() {
     for (place, (name, isa)) in ISAS.into_iter().enumerate() {
         let encodings = enumeration::encodings(isa.target);
         for (words, (count, text)) in encodings.iter().zip(llvm(isa, &encodings, &dir)) {
+            if isa.target.is_gfx11() && gfx11::is_misread(words) {
+                *reasons.entry("a permutation of lanes that LLVM misreads").or_default() += 1;
+                continue;
+            }
             let ours = disassemble_words(isa, words, 0);
             let reason = text.as_ref().and_then(|text| known_difference(isa.target, words, text));
             match (&ours, &text, reason) {

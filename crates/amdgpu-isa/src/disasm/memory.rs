@@ -223,7 +223,7 @@ impl Words {
             let invalidates = of_l1 || row.name == "buffer_invl2";
             let acc = f.acc && !of_l1;
             self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;
-            self.reserved(self.target.is_gfx11() && (f.glc || slc || f.dlc || f.tfe))?;
+            self.reserved(self.target.is_gfx11() && (f.glc || f.dlc || f.tfe))?;
             if self.has_scopes() {
                 self.cache_policy(t, f.glc, false, scc);
             }

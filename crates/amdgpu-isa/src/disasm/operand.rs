@@ -229,6 +229,11 @@ impl Words {
                 shown => shown,
             },
             (Ty::F16 | Ty::Mix, true) => hex_unless(plain(low, Ty::F16), low),
+            (Ty::P16Bf, true) => match plain(full, Ty::B32) {
+                Operand::Integer(_) => Operand::Literal(full),
+                _ if BF16.contains(&full) => Operand::Literal(full),
+                _ => Operand::Hex(full),
+            },
             (Ty::Bf16, true) => match plain(low, Ty::I16) {
                 Operand::Hex(bits) if !BF16.contains(&bits) => Operand::Hex(full),
                 _ => Operand::Literal(full),

@@ -157,7 +157,7 @@ impl Words {
         }
         if row.dst == Ty::None && !self.writes_only_exec(row) {
             // v_nop, v_clrexcp.
-            t.mnemonic(row.name, if self.target.is_gfx11() { "_e64" } else { "" });
+            t.mnemonic(row.name, "");
             let sources = !self.since_gfx942() && f.src() != [0; 3];
             return self.reserved(sources || f.clamp || f.vdst | f.abs | f.omod | f.neg != 0);
         }
@@ -371,6 +371,11 @@ impl Words {
             ("v_mqsad_u32_u8", 2) if !vgpr => self.tuple(code, 4),
             // Conversions of many elements, and of a pair.
             _ if matches!(ty, Ty::Wide(6..) | Ty::P32) && !vgpr => Err(NotAnInstruction),
+            ("v_ldexp_f16" | "v_cmp_class_f16" | "v_cmpx_class_f16", 1)
+                if ty == Ty::I16 && self.target.is_gfx11() =>
+            {
+                self.long_source(row, n, code, Ty::F16, controlled)
+            }
             _ if code == LITERAL && self.target.is_gfx11() => {
                 let value = self.literal()?;
                 Ok(self.literal_operand(value, ty))
@@ -381,9 +386,6 @@ impl Words {
                 Err(NotAnInstruction)
             }
             // LLVM prints the exponent as an f16.
-            ("v_ldexp_f16" | "v_cmp_class_f16" | "v_cmpx_class_f16", 1) if code < 256 => {
-                self.scalar_source(code, Ty::F16)
-            }
             ("v_ldexp_f16", 1) => self.source(code, Ty::F16),
             _ => self.source(code, ty),
         }

@@ -216,8 +216,7 @@ impl Decoder<'_> {
         };
         // Dwords that the disassembler rejects are not an instruction either, so that a report can always show what was
         // executed.
-        let next = self.words.get(at + 1).copied();
-        if done.is_err() || encoded_length(self.target, word, next).is_none() {
+        if done.is_err() || encoded_length(self.target, self.words.get(at..).unwrap_or_default()).is_none() {
             // The row, if it is known, is kept to name the instruction.
             partial.inst.exec = self.executor(same::<Illegal>());
             partial.inst.flags = flag::ILLEGAL;

@@ -22,6 +22,13 @@ fn selects_others(words: &[u32; 3]) -> bool {
     (is_half(&row.dst) || row.src.iter().any(is_half)) && f.op_sel & others != 0
 }
 
+/// Returns whether the encoding is `v_fma_mixlo_f16` or `v_fma_mixhi_f16` with a permutation whose highest bit LLVM loses.
+pub(in super::super) fn is_misread(words: &[u32; 3]) -> bool {
+    let [first, second, third] = *words;
+    let control = third >> 8 & 0x1ff;
+    matches!(first >> 16, 0xcc21 | 0xcc22) && second & 0x1ff == 250 && (0x80..0x100).contains(&control)
+}
+
 /// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
 pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option<&'static str> {
     let (mnemonic, operands) = text.split_once(' ')?;
@@ -46,9 +53,13 @@ pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option
     if mnemonic == "s_getpc_b64" {
         return Some("a source where the instruction has none");
     }
-    let wants_vector = ["v_swap", "v_permlane", "v_readfirstlane_b32", "v_movrels", "v_fma_mix"];
+    let wants_vector =
+        ["v_mqsad_u32_u8", "v_swap", "v_permlane", "v_readfirstlane_b32", "v_movrels", "v_fma_mix"];
     if wants_vector.iter().any(|start| mnemonic.starts_with(start)) || mnemonic == "v_readlane_b32" {
         return Some("a scalar source where there are vector registers only");
+    }
+    if mnemonic.starts_with("v_wmma") {
+        return Some("a matrix in scalar registers");
     }
     if matches!(mnemonic, "v_fmac_f32_e64_dpp" | "v_fmac_f16_e64_dpp") {
         return Some("a constant that LLVM prints as its code");

@@ -1,7 +1,6 @@
 //! The matrix instructions of gfx11 (WMMA).
 
 use super::super::modifiers::Bits;
-use super::super::operand::Operand;
 use super::super::text::Text;
 use super::super::words::{NotAnInstruction, Words};
 use crate::fields;
@@ -30,16 +29,12 @@ impl Words {
         }
         match f.src2 {
             256.. => t.try_operand(self.vector(f.src2 - 256, sums, false))?,
-            // LLVM prints constants for waves of 32 as those of 64 bits, and marks no literal.
+            // LLVM prints those for waves of 32 as if they had 64 bits.
             128..=208 | 240..=248 if wide => t.try_operand(self.source(f.src2, Ty::B32))?,
             128..=208 | 240..=248 => t.try_operand(self.source(f.src2, Ty::B64))?,
             LITERAL => {
                 let value = self.literal()?;
-                t.operand(if wide {
-                    self.literal_operand(value, Ty::B32)
-                } else {
-                    Operand::Hex(value.into())
-                });
+                t.operand(self.literal_operand(value, if wide { Ty::B32 } else { Ty::F64 }));
             }
             _ => return Err(NotAnInstruction),
         }
