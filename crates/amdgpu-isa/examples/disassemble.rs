@@ -1,13 +1,14 @@
-//! Disassembles code objects for gfx90a, gfx942 and gfx950, as `llvm-objdump -d` does; or compares with it.
+//! Disassembles code objects as `llvm-objdump -d` does; or compares with it.
 //!
 //! `disassemble FILE...` prints the functions. `disassemble --against OBJDUMP FILE...` runs `OBJDUMP -d FILE` and
-//! compares the text of every instruction: LLVM 15's for gfx90a, LLVM 22's for gfx942.
+//! compares the text of every instruction: LLVM 15's for gfx90a, LLVM 22's for the others. Code for gfx11 is compared as that of the
+//! wave size of the object's kernels.
 
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::process::{Command, ExitCode};
 
-use amdgpu_isa::{Listing, Target, disassemble};
+use amdgpu_isa::{Isa, Listing, Target, WaveSize, disassemble};
 use code_object::CodeObject;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -38,9 +39,13 @@ fn print(file: &str) -> Result<()> {
 }
 
 /// The dwords and the text of each line of `llvm-objdump -d`.
-fn listed(objdump: &str, file: &str) -> Result<Vec<(Vec<u32>, String)>> {
-    let output =
-        Command::new(objdump).args(["-d", "-z", file]).output().map_err(|e| format!("{objdump}: {e}"))?;
+fn listed(objdump: &str, file: &str, isa: Isa) -> Result<Vec<(Vec<u32>, String)>> {
+    let wide = isa.target.is_gfx11() && isa.wave == WaveSize::Wave64;
+    let features = if wide { "--mattr=+wavefrontsize64" } else { "--mattr=" };
+    let output = Command::new(objdump)
+        .args(["-d", "-z", features, file])
+        .output()
+        .map_err(|e| format!("{objdump}: {e}"))?;
     if !output.status.success() {
         return Err(format!("{objdump} {file}: {}", output.status).into());
     }
@@ -72,10 +77,15 @@ fn compare(objdump: &str, files: &[String]) -> Result<()> {
     let mut seen = BTreeSet::new();
     let mut differing = 0;
     for file in files {
-        let target = Target::of(&CodeObject::parse(&std::fs::read(file)?)?)?;
-        for (words, text) in listed(objdump, file)? {
+        let object = CodeObject::parse(&std::fs::read(file)?)?;
+        let wave = match object.kernels().iter().all(|kernel| kernel.descriptor.wave32()) {
+            true => WaveSize::Wave32,
+            false => WaveSize::Wave64,
+        };
+        let isa = Isa::new(Target::of(&object)?, wave);
+        for (words, text) in listed(objdump, file, isa)? {
             let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let ours = disassemble(target, &code, 0);
+            let ours = disassemble(isa, &code, 0);
             let same = match &ours {
                 Some(ours) => {
                     (ours.text == text || same_branch(&ours.text, &text)) && ours.length == code.len()
@@ -86,7 +96,7 @@ fn compare(objdump: &str, files: &[String]) -> Result<()> {
                 differing += 1;
                 eprintln!("{file}: {words:08x?} is `{text}`, not {:?}", ours.map(|ours| ours.text));
             }
-            seen.insert((target as u8, words));
+            seen.insert((isa.target as u8, wave == WaveSize::Wave32, words));
         }
     }
     println!("{} files, {} distinct encodings, {differing} differ", files.len(), seen.len());

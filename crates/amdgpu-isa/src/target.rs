@@ -144,3 +144,37 @@ mod tests {
         }
     }
 }
+
+/// The number of lanes of a wave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WaveSize {
+    /// 32 lanes: a mask of lanes is one scalar register.
+    Wave32,
+    /// 64 lanes: a mask of lanes is a pair of scalar registers.
+    Wave64,
+}
+
+/// What decides how code is read: the target, and the number of lanes of the waves that execute it.
+///
+/// A [`Target`] converts to it. The waves then have 64 lanes on gfx9, whose waves always do, and 32 lanes on gfx11, as in
+/// `llvm-objdump`, which reads code for 64 lanes only with `--mattr=+wavefrontsize64`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Isa {
+    /// The instruction set.
+    pub target: Target,
+    /// The number of lanes, which decides how many registers a mask has, and on gfx11 a matrix.
+    pub wave: WaveSize,
+}
+
+impl Isa {
+    /// Returns how waves of a size read code. On gfx9, all have 64 lanes.
+    pub const fn new(target: Target, wave: WaveSize) -> Isa {
+        Isa { target, wave: if target.is_gfx11() { wave } else { WaveSize::Wave64 } }
+    }
+}
+
+impl From<Target> for Isa {
+    fn from(target: Target) -> Isa {
+        Isa::new(target, WaveSize::Wave32)
+    }
+}

@@ -169,8 +169,8 @@ fn the_coexecution_mode_changes_nothing() {
         rig.run(&words);
         // v_mov_b32 v1, 1
         assert_eq!((rig.w.v(1).flat()[3], rig.w.mode), (1, mode));
-        assert_eq!(amdgpu_isa::disassemble_words(rig.target, words[0], None, 0), None);
-        let text = amdgpu_isa::disassemble_lenient(rig.target, [words[0], 0], 0).text;
+        assert_eq!(amdgpu_isa::disassemble_words(rig.target, &words[..1], 0), None);
+        let text = amdgpu_isa::disassemble_lenient(rig.target, &words[..1], 0).text;
         assert_eq!(text, "s_set_valu_coexec_mode 2");
     }
 }

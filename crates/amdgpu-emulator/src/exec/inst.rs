@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use amdgpu_isa::{Row, Target};
+use amdgpu_isa::{Isa, Row, Target, WaveSize};
 
 use super::operand::{Dpp, ResultModifier, SourceModifier};
 use crate::exec::notices::Notices;
@@ -209,7 +209,16 @@ pub(crate) struct Code {
     pub(crate) id: u64,
 }
 
+/// Returns the instruction set of a target with waves of 32 or 64 lanes.
+pub(crate) fn isa(target: Target, wave32: bool) -> Isa {
+    Isa::new(target, if wave32 { WaveSize::Wave32 } else { WaveSize::Wave64 })
+}
+
 impl Code {
+    pub(crate) fn isa(&self) -> Isa {
+        isa(self.target, self.wave32)
+    }
+
     /// Returns the index of the instruction at a guest address; `None` if no instruction starts there.
     pub(crate) fn index_of(&self, address: u64) -> Option<u32> {
         let offset = address.wrapping_sub(self.base);

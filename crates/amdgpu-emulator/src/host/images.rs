@@ -20,6 +20,8 @@ pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
     for segment in object.segments().filter(|segment| segment.executable) {
         let (words, _) = segment.data.as_chunks::<4>();
         let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));
+        // An instruction has at most three dwords.
+        let following = |at: usize| -> Vec<u32> { (at..at + 3).map_while(word).collect() };
         let inside = |address: &u64| Some((usize::try_from(address.checked_sub(segment.vaddr)?).ok()?) / 4);
         let starts: Vec<usize> = starts.iter().filter_map(inside).filter(|at| *at < words.len()).collect();
         let ends = starts.iter().skip(1).copied().chain([words.len()]);
@@ -30,15 +32,14 @@ pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
             }
             let mut at = start;
             while let Some(first) = word(at).filter(|_| at < end) {
-                let length = amdgpu_isa::encoded_length(target, first, word(at + 1));
+                let length = amdgpu_isa::encoded_length(target, &following(at));
                 if length.is_some() && first >> 26 == MIMG {
                     let address = segment.vaddr + 4 * at as u64;
-                    let raw = [first, word(at + 1).unwrap_or(0)];
                     return Err(Error::ImageInstruction {
                         target: object.target().to_string(),
                         function: object.function_at(address).map_or_else(String::new, |f| f.name.clone()),
                         address,
-                        instruction: amdgpu_isa::disassemble_lenient(target, raw, address).text,
+                        instruction: amdgpu_isa::disassemble_lenient(target, &following(at), address).text,
                     });
                 }
                 at += length.unwrap_or(1);

@@ -22,7 +22,7 @@ pub(crate) fn list(program: &Inner, code: &Code, kernel: &str, noted: NoticeMap)
             function: function.map(|function| (function.name.clone(), pc - function.address)),
             source: program.object().source_at(pc),
             instruction: inst
-                .map(|i| amdgpu_isa::disassemble_lenient(code.target, [i.raw[0], i.raw[1]], pc).text)
+                .map(|i| amdgpu_isa::disassemble_lenient(code.isa(), &i.raw, pc).text)
                 .unwrap_or_default(),
         };
         list.push(Notice {

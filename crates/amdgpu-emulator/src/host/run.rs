@@ -747,7 +747,7 @@ impl Job {
             function: program.object().function_at(pc).map(|f| (f.name.clone(), pc - f.address)),
             source: program.object().source_at(pc),
             mnemonic: i.row.name,
-            instruction: amdgpu_isa::disassemble_lenient(cx.code.target, [i.raw[0], i.raw[1]], pc).text,
+            instruction: amdgpu_isa::disassemble_lenient(cx.code.isa(), &i.raw, pc).text,
             encoding: i.row.encoding().map_or("", |e| e.name()),
             raw: [i.raw[0], i.raw[1]],
             nearest,

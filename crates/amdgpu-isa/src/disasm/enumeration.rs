@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::gfx11::enumeration as gfx11;
 use crate::encoding::Encoding;
 use crate::row::Ty;
 use crate::row::flags::MASK_IN;
@@ -14,7 +15,7 @@ const SCALARS: [u32; 40] = [
     192, 193, 208, 235, 238, 240, 241, 242, 247, 248, 251, 252, 253, 254, 255, 239,
 ];
 /// Values of literals: inline constants of each type, halves of some, and other numbers.
-const LITERALS: [u32; 18] = [
+pub(super) const LITERALS: [u32; 18] = [
     0x1234_5678,
     0,
     1,
@@ -56,19 +57,23 @@ impl Random {
 }
 
 /// A generator of random fields.
-struct Fields(Random);
+pub(super) struct Fields(pub(super) Random);
 
 impl Fields {
-    fn below(&mut self, end: u32) -> u32 {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0.next()
+    }
+
+    pub(super) fn below(&mut self, end: u32) -> u32 {
         (self.0.next() % u64::from(end)) as u32
     }
 
-    fn one_of(&mut self, from: &[u32]) -> u32 {
+    pub(super) fn one_of(&mut self, from: &[u32]) -> u32 {
         from[self.below(from.len() as u32) as usize]
     }
 
     /// Returns `bits` bits, few of which are set, often none.
-    fn sparse(&mut self, bits: u32) -> u32 {
+    pub(super) fn sparse(&mut self, bits: u32) -> u32 {
         let mask = ((1u64 << bits) - 1) as u32;
         let mut next = || self.0.next() as u32;
         match next() % 8 {
@@ -79,24 +84,24 @@ impl Fields {
         }
     }
 
-    fn scalar(&mut self) -> u32 {
+    pub(super) fn scalar(&mut self) -> u32 {
         self.one_of(&SCALARS)
     }
 
     /// Returns the code of a source that can't be a literal.
-    fn long_scalar(&mut self) -> u32 {
+    pub(super) fn long_scalar(&mut self) -> u32 {
         match self.scalar() {
             LITERAL => 254,
             code => code,
         }
     }
 
-    fn register(&mut self) -> u32 {
+    pub(super) fn register(&mut self) -> u32 {
         self.scalar() & 0x7f
     }
 
     /// Returns the number of a VGPR, mostly an even one, as tuples require.
-    fn vgpr(&mut self) -> u32 {
+    pub(super) fn vgpr(&mut self) -> u32 {
         match self.below(8) {
             0 => self.below(255),
             1 => 254,
@@ -104,11 +109,11 @@ impl Fields {
         }
     }
 
-    fn source(&mut self) -> u32 {
+    pub(super) fn source(&mut self) -> u32 {
         if self.below(2) == 0 { 256 + self.vgpr() } else { self.scalar() }
     }
 
-    fn literal(&mut self) -> u32 {
+    pub(super) fn literal(&mut self) -> u32 {
         match self.below(4) {
             0 => self.0.next() as u32,
             _ => self.one_of(&LITERALS),
@@ -148,7 +153,7 @@ impl Fields {
 }
 
 /// Returns a seed for a name, which is the same on every run.
-fn seed(name: &str) -> u64 {
+pub(super) fn seed(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
@@ -437,13 +442,16 @@ fn of_immediates(all: &mut BTreeSet<[u32; 2]>) {
     }
 }
 
-/// Returns the encodings of the golden list, in order, each with a second dword, which may not belong to it.
-pub(super) fn encodings(target: Target) -> Vec<[u32; 2]> {
+/// Returns the encodings of the golden list, in order, each with dwords after it, which may not belong to it.
+pub(super) fn encodings(target: Target) -> Vec<[u32; 3]> {
+    if target.is_gfx11() {
+        return gfx11::encodings(target);
+    }
     let mut all = BTreeSet::new();
     of_rows(target, &mut all);
     of_opcodes(&mut all);
     of_names(&mut all);
     of_controls(&mut all);
     of_immediates(&mut all);
-    all.into_iter().collect()
+    all.into_iter().map(|[first, second]| [first, second, 0]).collect()
 }

@@ -1,6 +1,6 @@
 //! MIMG: image instructions, which the emulator doesn't execute.
 
-use super::operand::{any_vector, scalar};
+use super::operand::any_vector;
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
@@ -42,7 +42,7 @@ impl Words {
         };
         t.try_operand(any_vector(f.vdata, registers, f.acc))?;
         t.try_operand(any_vector(f.vaddr, 1, false))?;
-        t.try_operand(scalar(f.srsrc * 4, 8))?;
+        t.try_operand(self.scalar(f.srsrc * 4, 8))?;
         if samples {
             t.try_operand(self.tuple(f.ssamp * 4, 4))?;
         }

@@ -6,7 +6,7 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::row::Row;
-use crate::target::Target;
+use crate::target::Isa;
 
 /// A disassembled instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Instruction {
     /// The text as LLVM prints it, such as `v_add_f32_e32 v0, v1, v2`. `.long` and the first dword if
     /// [`is_legal`](Self::is_legal) is false.
     pub text: String,
-    /// The length in bytes: 4, 8 or, of a scaled matrix instruction, 16.
+    /// The length in bytes: 4 to 12 or, of a scaled matrix instruction, 16.
     pub length: usize,
     /// The dwords of the instruction. Those past its length are 0.
     pub words: [u32; 4],
@@ -68,18 +68,17 @@ impl fmt::Display for Instruction {
 /// assert_eq!(instruction.length, 8);
 /// # Ok::<(), &str>(())
 /// ```
-pub fn disassemble(target: Target, code: &[u8], pc: u64) -> Option<Instruction> {
+pub fn disassemble(isa: impl Into<Isa>, code: &[u8], pc: u64) -> Option<Instruction> {
     let (words, _) = code.as_chunks::<4>();
-    let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
-    let (first, second) = (words.next()?, words.next());
-    let rest = words.next().zip(words.next()).map(|(third, fourth)| [third, fourth]);
-    text_of(Words::new(target, first, second, rest), pc)
+    let mut words = Words::new(isa.into(), words.iter().map(|word| u32::from_le_bytes(*word)))?;
+    words.joins_scales = true;
+    text_of(words, pc)
 }
 
-/// Disassembles the instruction whose dwords are `first` and, if it has two, `second`. See [`disassemble`]. Of a scaled
-/// matrix instruction, these are `v_mfma_ld_scale_b32`.
-pub fn disassemble_words(target: Target, first: u32, second: Option<u32>, pc: u64) -> Option<Instruction> {
-    text_of(Words::new(target, first, second, None), pc)
+/// Disassembles the instruction at the start of `words`: its dwords, which others may follow. See [`disassemble`]. Of a scaled
+/// matrix instruction, this is `v_mfma_ld_scale_b32`.
+pub fn disassemble_words(isa: impl Into<Isa>, words: &[u32], pc: u64) -> Option<Instruction> {
+    text_of(Words::new(isa.into(), words.iter().copied())?, pc)
 }
 
 /// Implements [`disassemble`].
@@ -88,58 +87,65 @@ fn text_of(mut words: Words, pc: u64) -> Option<Instruction> {
     read(&mut words, &mut Text::new(Some(&mut text))).ok()?;
     let branch_target =
         words.branch.map(|dwords| pc.wrapping_add(4).wrapping_add_signed(4 * i64::from(dwords)));
-    let [third, fourth] = words.rest.filter(|_| words.len > 2).unwrap_or_default();
-    let second = words.second.filter(|_| words.len > 1).unwrap_or_default();
     Some(Instruction {
         address: pc,
         text,
         length: 4 * words.len,
-        words: [words.first, second, third, fourth],
+        words: words.own(),
         branch_target,
         is_legal: true,
         row: words.found.get(),
     })
 }
 
-/// Disassembles an instruction of one or two dwords as the hardware reads it: bits that the hardware ignores may be set. [`disassemble`]
-/// returns `None` for such an instruction, as LLVM does. If the instruction has only one dword, the second is ignored.
+/// Disassembles an instruction at the start of `words` as the hardware reads it: bits that the hardware ignores may be set.
+/// [`disassemble`] returns `None` for such an instruction, as LLVM does. Dwords that follow the instruction are ignored.
 ///
 /// If the target has no such instruction, [`Instruction::is_legal`] is false and the text is `.long` with the first
 /// dword.
-pub fn disassemble_lenient(target: Target, words: [u32; 2], pc: u64) -> Instruction {
-    let [first, second] = words;
-    let words = Words { lenient: true, ..Words::new(target, first, Some(second), None) };
-    text_of(words, pc).unwrap_or_else(|| Instruction::illegal(first, pc))
+pub fn disassemble_lenient(isa: impl Into<Isa>, words: &[u32], pc: u64) -> Instruction {
+    let first = words.first().copied().unwrap_or(0);
+    Words::new(isa.into(), words.iter().copied())
+        .and_then(|mut words| {
+            words.lenient = true;
+            text_of(words, pc)
+        })
+        .unwrap_or_else(|| Instruction::illegal(first, pc))
 }
 
-/// Returns the number of dwords of an instruction, 1 or 2 (that of `v_mfma_ld_scale_b32` for a scaled matrix instruction,
-/// which consists of that and another instruction); `None` if the target has no such instruction. As with
-/// [`disassemble_lenient`], bits that the hardware ignores may be set.
-pub fn encoded_length(target: Target, first: u32, second: Option<u32>) -> Option<usize> {
-    let mut words = Words { lenient: true, ..Words::new(target, first, second, None) };
+/// Returns the number of dwords of the instruction at the start of `words`, 1 to 3 (that of `v_mfma_ld_scale_b32` for a scaled
+/// matrix instruction, which consists of that and another instruction); `None` if the target has no such instruction, or
+/// `words` ends within it. As with [`disassemble_lenient`], bits that the hardware ignores may be set.
+pub fn encoded_length(isa: impl Into<Isa>, words: &[u32]) -> Option<usize> {
+    let mut words = Words::new(isa.into(), words.iter().copied())?;
+    words.lenient = true;
     read(&mut words, &mut Text::new(None)).ok()?;
     Some(words.len)
 }
 
 /// Reads an instruction, and writes its text to `t`.
 fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
+    let gfx11 = words.target.is_gfx11();
     match Encoding::of(words.target, words.first).ok_or(NotAnInstruction)? {
         Encoding::Sop1 => words.sop1(t),
         Encoding::Sop2 => words.sop2(t),
         Encoding::Sopk => words.sopk(t),
         Encoding::Sopc => words.sopc(t),
         Encoding::Sopp => words.sopp(t),
+        Encoding::Smem if gfx11 => words.scalar_load(t),
         Encoding::Smem => words.smem(t),
         Encoding::Vop1 => words.vop1(t),
         Encoding::Vop2 => words.vop2(t),
         Encoding::Vopc => words.vopc(t),
         Encoding::Vop3 => words.vop3(t),
         Encoding::Vop3p => words.vop3p(t),
-        Encoding::Vopd => Err(NotAnInstruction),
+        Encoding::Vopd => words.vopd(t),
         Encoding::Ds => words.ds(t),
+        Encoding::Flat | Encoding::Global | Encoding::Scratch if gfx11 => words.segment(t),
         Encoding::Flat | Encoding::Global | Encoding::Scratch => words.flat(t),
         Encoding::Mubuf => words.mubuf(t),
         Encoding::Mtbuf => words.mtbuf(t),
+        Encoding::Mimg if gfx11 => words.image(t),
         Encoding::Mimg => words.mimg(t),
     }
 }

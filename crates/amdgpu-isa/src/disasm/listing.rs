@@ -7,7 +7,7 @@ use code_object::{CodeObject, FunctionSymbol};
 
 use super::instruction::{Instruction, disassemble};
 use crate::error::Result;
-use crate::target::Target;
+use crate::target::{Isa, Target, WaveSize};
 
 /// An iterator that disassembles a range of code.
 ///
@@ -16,15 +16,15 @@ use crate::target::Target;
 /// end are ignored.
 #[derive(Debug, Clone)]
 pub struct Instructions<'a> {
-    target: Target,
+    isa: Isa,
     code: &'a [u8],
     address: u64,
 }
 
 impl<'a> Instructions<'a> {
     /// Returns the instructions of `code`, whose first byte is at `address`.
-    pub fn new(target: Target, code: &'a [u8], address: u64) -> Instructions<'a> {
-        Instructions { target, code, address }
+    pub fn new(isa: impl Into<Isa>, code: &'a [u8], address: u64) -> Instructions<'a> {
+        Instructions { isa: isa.into(), code, address }
     }
 }
 
@@ -34,7 +34,7 @@ impl Iterator for Instructions<'_> {
     fn next(&mut self) -> Option<Instruction> {
         let (words, _) = self.code.as_chunks::<4>();
         let first = u32::from_le_bytes(*words.first()?);
-        let instruction = disassemble(self.target, self.code, self.address)
+        let instruction = disassemble(self.isa, self.code, self.address)
             .unwrap_or_else(|| Instruction::illegal(first, self.address));
         self.code = self.code.get(instruction.length..)?;
         self.address = self.address.wrapping_add(instruction.length as u64);
@@ -45,7 +45,7 @@ impl Iterator for Instructions<'_> {
 /// A function of a code object.
 #[derive(Debug, Clone, Copy)]
 pub struct Function<'a> {
-    target: Target,
+    isa: Isa,
     symbols: &'a [FunctionSymbol],
     name: &'a str,
     address: u64,
@@ -63,6 +63,12 @@ impl<'a> Function<'a> {
         self.address
     }
 
+    /// Returns the target and the number of lanes of the kernel's waves. Of a function that is no kernel, the number is that of the
+    /// object's kernels: 64 if any of them has 64. `llvm-objdump` reads all functions of gfx11 for 32 lanes by default.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
     /// Returns the machine code.
     pub fn code(&self) -> &'a [u8] {
         self.code
@@ -70,7 +76,7 @@ impl<'a> Function<'a> {
 
     /// Returns the disassembled instructions.
     pub fn instructions(&self) -> Instructions<'a> {
-        Instructions::new(self.target, self.code, self.address)
+        Instructions::new(self.isa, self.code, self.address)
     }
 
     /// Returns the addresses within the function that its branches jump to, each with a label: `L0`, `L1` and so on, in
@@ -139,6 +145,8 @@ impl<'a> Listing<'a> {
     /// [`Error::UnsupportedTarget`](crate::Error::UnsupportedTarget) if the code is for another processor.
     pub fn of(object: &'a CodeObject) -> Result<Listing<'a>> {
         let target = Target::of(object)?;
+        let wave_of = |wave32| if wave32 { WaveSize::Wave32 } else { WaveSize::Wave64 };
+        let others = wave_of(object.kernels().iter().all(|kernel| kernel.descriptor.wave32()));
         let symbols = object.symbols();
         let functions = symbols.iter().enumerate().filter_map(|(n, symbol)| {
             let segment = object.segments().find(|segment| {
@@ -154,7 +162,10 @@ impl<'a> Listing<'a> {
                 (size, _) => size,
             };
             let code = &rest[..usize::try_from(size).map_or(rest.len(), |size| size.min(rest.len()))];
-            Some(Function { target, symbols, name: &symbol.name, address: symbol.address, code })
+            let kernel = object.kernels().iter().find(|kernel| kernel.descriptor.entry == symbol.address);
+            let wave = kernel.map_or(others, |kernel| wave_of(kernel.descriptor.wave32()));
+            let isa = Isa::new(target, wave);
+            Some(Function { isa, symbols, name: &symbol.name, address: symbol.address, code })
         });
         Ok(Listing { functions: functions.collect() })
     }

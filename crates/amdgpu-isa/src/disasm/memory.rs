@@ -1,6 +1,7 @@
 //! Disassembles DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
 
-use super::operand::{Operand, any_vector, scalar};
+use super::gfx11::names;
+use super::operand::{Operand, any_vector};
 use super::symbolic::{Swizzle, buffer_format};
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
@@ -11,10 +12,11 @@ use crate::row::{Row, Ty};
 use crate::target::Target;
 
 /// Stands in the text for an address or a register that the instruction doesn't have.
-const OFF: Operand = Operand::Named("off");
+pub(super) const OFF: Operand = Operand::Named("off");
 
-fn count(ty: Ty) -> u32 {
-    u32::from(ty.dwords())
+/// Returns whether the instruction is one of gfx11 that needs the GDS bit: it orders waves, or accesses registers of GDS.
+fn orders(row: &Row) -> bool {
+    row.name == "ds_ordered_count" || row.name.contains("_gs_reg_")
 }
 
 /// Returns whether the instruction is a load that can store to LDS.
@@ -28,8 +30,8 @@ impl Words {
     /// Returns the data operand. With `free`, AGPRs may start at any register, as LLVM 22 allows for some instructions.
     fn data(&self, first: u32, ty: Ty, acc: bool, free: bool) -> Result<Operand, NotAnInstruction> {
         match acc && free {
-            true => any_vector(first, count(ty), acc),
-            false => self.vector(first, count(ty), acc),
+            true => any_vector(first, self.dwords(ty), acc),
+            false => self.vector(first, self.dwords(ty), acc),
         }
     }
 
@@ -59,7 +61,7 @@ impl Words {
             return self.reserved((offset, gds, acc) != (0, false, false));
         }
         let no_data = row.src[0] == Ty::None && row.src[1] == Ty::None && row.dst == Ty::None;
-        if is_gws && !gds {
+        if (is_gws || orders(row)) && !gds {
             return Err(NotAnInstruction);
         }
         self.reserved(gds && permutes || acc && no_data)?;
@@ -67,7 +69,7 @@ impl Words {
             self.ds_offset(t, row, offset);
         }
         // gfx942 has no GDS; the bit is ignored.
-        t.flag(gds && (!self.since_gfx942() || is_gws), "gds");
+        t.flag(gds && (!self.has_scopes() || is_gws), "gds");
         Ok(())
     }
 
@@ -86,9 +88,14 @@ impl Words {
         }
     }
 
+    /// Returns whether the cache policy has scopes, in place of the bits that say which caches to bypass.
+    fn has_scopes(&self) -> bool {
+        self.target.has_gfx942_instructions()
+    }
+
     /// Appends the cache policy bits, with the target's names for them.
     fn cache_policy(&self, t: &mut Text<'_>, glc: bool, slc: bool, scc: bool) {
-        let names = if self.since_gfx942() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
+        let names = if self.has_scopes() { ["sc0", "nt", "sc1"] } else { ["glc", "slc", "scc"] };
         for (set, name) in [glc, slc, scc].into_iter().zip(names) {
             t.flag(set, name);
         }
@@ -145,7 +152,9 @@ impl Words {
             Some(126) if self.since_gfx942() && encoding == Encoding::Global && !row.is(TO_LDS) => {
                 return Err(NotAnInstruction);
             }
-            Some(code) => t.try_operand(scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?,
+            Some(code) => {
+                t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?
+            }
             None => t.operand(OFF),
         }
         let offset = match encoding {
@@ -171,7 +180,8 @@ impl Words {
     ) -> Result<(), NotAnInstruction> {
         let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
         if !lds {
-            t.try_operand(self.vector(f.vdata, count(data), f.acc))?;
+            let status = u32::from(f.tfe);
+            t.try_operand(self.vector(f.vdata, self.dwords(data) + status, f.acc))?;
         }
         match (f.offen, f.idxen) {
             (false, false) => t.operand(OFF),
@@ -205,6 +215,7 @@ impl Words {
         // Atomics of floats have no scc bit on gfx90a.
         self.reserved(scc && !self.since_gfx942() && row.is(FLOAT))?;
         let lds = lds && loads_to_lds(row, self.target);
+        self.reserved(f.tfe && row.is(ATOMIC))?;
         self.reserved(lds && self.since_gfx942() && f.acc)?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Cache control has no operands. On gfx942 it has a scope.
@@ -212,13 +223,16 @@ impl Words {
             let invalidates = of_l1 || row.name == "buffer_invl2";
             let acc = f.acc && !of_l1;
             self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;
-            if self.since_gfx942() {
+            self.reserved(self.target.is_gfx11() && (f.glc || f.dlc || f.tfe))?;
+            if self.has_scopes() {
                 self.cache_policy(t, f.glc, false, scc);
             }
             return Ok(());
         }
         self.buffer(t, row, f, None, lds)?;
         self.cache_policy(t, f.glc, slc, scc);
+        t.flag(f.dlc, "dlc");
+        t.flag(f.tfe, "tfe");
         t.flag(lds, "lds");
         Ok(())
     }
@@ -228,8 +242,14 @@ impl Words {
         let (f, typed) = (fields::Buffer::of(self.target, long), fields::Mtbuf::of(self.target, long));
         let row = self.row(Encoding::Mtbuf, typed.op)?;
         t.mnemonic(row.name, "");
-        self.buffer(t, row, f, buffer_format(typed.format), false)?;
+        self.reserved(f.tfe)?;
+        let format = match self.target.is_gfx11() {
+            true => names::buffer_format(typed.format),
+            false => buffer_format(typed.format),
+        };
+        self.buffer(t, row, f, format, false)?;
         self.cache_policy(t, f.glc, typed.slc, typed.scc);
+        t.flag(f.dlc, "dlc");
         Ok(())
     }
 }

@@ -1,10 +1,11 @@
 //! The disassembler.
 //!
-//! The text is exactly `llvm-objdump`'s: LLVM 15's for gfx90a, LLVM 22's for gfx942 and gfx950. An encoding that LLVM does not
+//! The text is exactly `llvm-objdump`'s: LLVM 15's for gfx90a, LLVM 22's for the other targets. An encoding that LLVM does not
 //! recognise as an instruction, or prints with a comment that an operand is invalid, is not an instruction here either.
 
 #[cfg(test)]
 mod enumeration;
+mod gfx11;
 #[cfg(test)]
 mod golden_tests;
 mod image;

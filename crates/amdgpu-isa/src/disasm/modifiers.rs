@@ -46,6 +46,12 @@ fn sources(row: &Row, test: impl Fn(Ty) -> bool) -> u8 {
     (0..3).filter(|n| test(row.src[*n])).fold(0, |mask, n| mask | 1 << n)
 }
 
+/// Returns whether an operand has 16 bits, and can therefore be either half of a register on gfx11.
+fn has_half(row: &Row) -> bool {
+    let is_half = |ty: &Ty| matches!(ty, Ty::F16 | Ty::I16 | Ty::Bf16);
+    is_half(&row.dst) || row.src.iter().any(is_half)
+}
+
 /// Returns whether the instruction is an integer dot product that adds to its destination.
 fn is_integer_dot(name: &str) -> bool {
     matches!(name, "v_dot2c_i32_i16" | "v_dot4c_i32_i8" | "v_dot8c_i32_i4")
@@ -58,11 +64,12 @@ impl Accepts {
 
     /// Returns the modifiers that a row accepts in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
-        let (name, gfx942) = (row.name, target != Target::Gfx90a);
+        let (name, gfx942, gfx11) = (row.name, target != Target::Gfx90a, target.is_gfx11());
         if row.is(CVT_MANY) {
             return Accepts::NOTHING;
         }
         let float = match name {
+            "v_cndmask_b32" | "v_cndmask_b16" | "v_cmp_class_f16" | "v_cmpx_class_f16" if gfx11 => 3,
             "v_cndmask_b32" => 3,
             "v_cvt_scalef32_sr_pk_fp4_f32" => 5,
             _ if row.is(CVT_BITS) => 0,
@@ -71,7 +78,11 @@ impl Accepts {
         let halves = sources(row, |ty| matches!(ty, Ty::F16 | Ty::I16)) != 0 && !name.contains("_legacy_")
             || row.is(CVT_PARTS)
             || gfx942 && matches!(name, "v_alignbit_b32" | "v_alignbyte_b32");
-        let op_sel = if encoding == Encoding::Vop3 && halves { OpSel::All } else { OpSel::Ignored };
+        let op_sel = if encoding == Encoding::Vop3 && halves || gfx11 && has_half(row) {
+            OpSel::All
+        } else {
+            OpSel::Ignored
+        };
         // If some sources are floats, the others also have bits for signs. In LLVM 15, all 16-bit integers have them.
         let mixed =
             starts(name, &["v_ldexp_", "v_trig_preop_f64", "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"]);
@@ -81,6 +92,9 @@ impl Accepts {
             _ if starts(name, &["v_cvt_sr_", "v_cvt_scalef32_pk_fp4_"]) => 7 & !float,
             _ if row.is(CVT_PARTS) => sources(row, |ty| ty != Ty::None) & !float,
             _ if row.flags & SDST != 0 => 0,
+            // The mask of classes.
+            "v_cmpx_class_f32" | "v_cmpx_class_f64" if gfx11 => 2,
+            _ if gfx11 && has_half(row) => sources(row, |ty| ty != Ty::None) & !float,
             _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
                 sources(row, |ty| ty != Ty::None) & !float
             }
@@ -90,20 +104,46 @@ impl Accepts {
             float,
             ignored,
             sext: if mixed && !gfx942 { ignored } else { 0 },
-            clamp: clamps(row, encoding, float, op_sel),
+            clamp: clamps(row, encoding, float, op_sel, target),
             omod: multiplies(row, encoding, float, op_sel, gfx942),
             op_sel,
         }
     }
 }
 
+/// Returns whether an instruction of gfx11 with operands of 16 bits has no clamp bit, as its result can't be out of range.
+fn is_plain_half(row: &Row) -> bool {
+    let names = [
+        "v_and_b16",
+        "v_cvt_i32_i16",
+        "v_cvt_u32_u16",
+        "v_dot2_bf16_bf16",
+        "v_dot2_f16_f16",
+        "v_max_i16",
+        "v_max_u16",
+        "v_min_i16",
+        "v_min_u16",
+        "v_ashrrev_i16",
+        "v_cndmask_b16",
+        "v_lshlrev_b16",
+        "v_lshrrev_b16",
+        "v_mov_b16",
+        "v_not_b16",
+        "v_or_b16",
+        "v_sat_pk_u8_i16",
+        "v_xor_b16",
+    ];
+    names.contains(&row.name)
+}
+
 /// Returns whether the clamp bit may be set.
-fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel) -> bool {
+fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Target) -> bool {
     let saturates = row.flags & SAT != 0;
     match row.name {
         // The second source of v_cmp_class is no float.
-        _ if encoding == Encoding::Vopc => float == 3,
+        _ if encoding == Encoding::Vopc => float == 3 && !row.name.contains("_class_"),
         "v_cndmask_b32" | "v_mul_lo_u16" | "v_bitop3_b16" => false,
+        _ if target.is_gfx11() && is_plain_half(row) => false,
         "v_mul_i32_i24" | "v_mul_u32_u24" => true,
         _ if row.is(CVT_PARTS) => false,
         _ => float != 0 || is_float(row.dst) || saturates || row.is(CVT_BITS) || op_sel == OpSel::All,
@@ -114,12 +154,22 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel) -> bool {
 fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: bool) -> bool {
     let whole =
         ["v_cvt_rpi_i32_f32", "v_cvt_flr_i32_f32", "v_frexp_exp_i32_f32", "v_pack_b32_f16", "v_cndmask_b32"];
-    let packs = ["v_cvt_pknorm_", "v_cvt_pk_u8", "v_cvt_pkaccum"];
+    let whole_11 = ["v_cvt_nearest_i32_f32", "v_cvt_floor_i32_f32", "v_cndmask_b16"];
+    let packs = [
+        "v_cvt_pknorm_",
+        "v_cvt_pk_norm_",
+        "v_cvt_pk_u8",
+        "v_cvt_pkaccum",
+        "v_cvt_pk_i16_f32",
+        "v_cvt_pk_u16_f32",
+        "v_dot2_f16_f16",
+        "v_dot2_bf16_bf16",
+    ];
     match row.name {
         _ if encoding == Encoding::Vopc => false,
-        name if whole.contains(&name) || starts(name, &packs) => false,
+        name if whole.contains(&name) || whole_11.contains(&name) || starts(name, &packs) => false,
         name if row.is(CVT_PARTS) || is_integer_dot(name) => false,
-        _ if op_sel == OpSel::All => gfx942 && float != 0,
+        _ if op_sel == OpSel::All => gfx942 && (float != 0 || row.name.starts_with("v_cvt_f16_")),
         _ => float != 0 || is_float(row.dst) || row.is(CVT_BITS),
     }
 }

@@ -18,6 +18,8 @@ const LAST_SGPR: u32 = 101;
 pub(super) enum Operand {
     /// A register with a name of its own.
     Named(&'static str),
+    /// A half of a vector register: `v1.l`, `v1.h`.
+    Half { register: u32, high: bool },
     /// `count` registers from `first` on: `v1`, `a[2:3]`, `s[4:7]`.
     Registers { bank: &'static str, first: u32, count: u32 },
     /// An integer.
@@ -31,7 +33,7 @@ pub(super) enum Operand {
 impl Operand {
     /// Returns whether a `-` before the operand would be part of a number.
     pub(super) fn is_number(self) -> bool {
-        matches!(self, Operand::Integer(_) | Operand::Hex(_) | Operand::Literal(_))
+        matches!(self, Operand::Integer(_) | Operand::Hex(_))
             || matches!(self, Operand::Named(name) if name.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
     }
 }
@@ -42,6 +44,7 @@ impl fmt::Display for Operand {
             Operand::Named(name) => f.write_str(name),
             Operand::Registers { bank, first, count: 1 } => write!(f, "{bank}{first}"),
             Operand::Registers { bank, first, count } => write!(f, "{bank}[{first}:{}]", first + count - 1),
+            Operand::Half { register, high } => write!(f, "v{register}.{}", if high { 'h' } else { 'l' }),
             Operand::Integer(value) => write!(f, "{value}"),
             Operand::Hex(value) => write!(f, "{value:#x}"),
             Operand::Literal(value) => write!(f, "lit({value:#x})"),
@@ -57,42 +60,11 @@ pub(super) fn any_vector(first: u32, count: u32, accumulation: bool) -> Result<O
     Ok(Operand::Registers { bank: if accumulation { "a" } else { "v" }, first, count })
 }
 
-/// Returns `count` scalar registers from a 7-bit code on.
-pub(super) fn scalar(code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
-    let bank = |bank, code: u32, registers: u32| {
-        // Tuples are aligned: pairs to 2, larger ones to 4. The lower bits are ignored.
-        let first = code / count.min(4) * count.min(4);
-        if first + count > registers {
-            return Err(NotAnInstruction);
-        }
-        Ok(Operand::Registers { bank, first, count })
-    };
-    let named = |single: &'static str, pair: Option<&'static str>| match (count, pair) {
-        (1, _) => Ok(Operand::Named(single)),
-        (2, Some(pair)) => Ok(Operand::Named(pair)),
-        _ => Err(NotAnInstruction),
-    };
-    match code {
-        // LLVM accepts tuples that end with registers of other names.
-        0..=LAST_SGPR => bank("s", code, LAST_SGPR + 5),
-        102 => named("flat_scratch_lo", Some("flat_scratch")),
-        103 => named("flat_scratch_hi", None),
-        104 => named("xnack_mask_lo", Some("xnack_mask")),
-        105 => named("xnack_mask_hi", None),
-        106 => named("vcc_lo", Some("vcc")),
-        107 => named("vcc_hi", None),
-        108..=123 => bank("ttmp", code - 108, 16),
-        124 => named("m0", None),
-        // Reserved before gfx10; LLVM prints this name.
-        125 => Ok(Operand::Named("null")),
-        126 => named("exec_lo", Some("exec")),
-        127 => named("exec_hi", None),
-        _ => Err(NotAnInstruction),
-    }
-}
-
 /// The f16 values of the codes from 240 on.
 const HALF: [u64; 9] = [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118];
+
+/// The bf16 values of the same codes.
+const BF16: [u64; 9] = [0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22];
 
 /// Returns the inline constant of a code in an operand of a type; `None` if the code has none.
 fn constant(code: u32, ty: Ty) -> Option<Operand> {
@@ -148,6 +120,44 @@ pub(super) fn immediate(value: u32) -> Operand {
 }
 
 impl Words {
+    /// Returns `count` scalar registers from a 7-bit code on.
+    pub(super) fn scalar(&self, code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
+        let bank = |bank, code: u32, registers: u32| {
+            // Tuples are aligned: pairs to 2, larger ones to 4. The lower bits are ignored.
+            let first = code / count.min(4) * count.min(4);
+            if first + count > registers {
+                return Err(NotAnInstruction);
+            }
+            Ok(Operand::Registers { bank, first, count })
+        };
+        let named = |single: &'static str, pair: Option<&'static str>| match (count, pair) {
+            (1, _) => Ok(Operand::Named(single)),
+            (2, Some(pair)) => Ok(Operand::Named(pair)),
+            _ => Err(NotAnInstruction),
+        };
+        let gfx11 = self.target.is_gfx11();
+        match code {
+            // LLVM accepts tuples that end with registers of other names.
+            0..=LAST_SGPR => bank("s", code, LAST_SGPR + 5),
+            102..=105 if gfx11 => bank("s", code, LAST_SGPR + 5),
+            102 => named("flat_scratch_lo", Some("flat_scratch")),
+            103 => named("flat_scratch_hi", None),
+            104 => named("xnack_mask_lo", Some("xnack_mask")),
+            105 => named("xnack_mask_hi", None),
+            106 => named("vcc_lo", Some("vcc")),
+            107 => named("vcc_hi", None),
+            108..=123 => bank("ttmp", code - 108, 16),
+            124 if gfx11 => Ok(Operand::Named("null")),
+            124 => named("m0", None),
+            125 if gfx11 => named("m0", None),
+            // Reserved before gfx10; LLVM prints this name.
+            125 => Ok(Operand::Named("null")),
+            126 => named("exec_lo", Some("exec")),
+            127 => named("exec_hi", None),
+            _ => Err(NotAnInstruction),
+        }
+    }
+
     /// Returns the registers that [`any_vector`] returns. On gfx942, tuples must start at an even register, as LLVM 22
     /// and the hardware require.
     pub(super) fn vector(
@@ -156,7 +166,7 @@ impl Words {
         count: u32,
         accumulation: bool,
     ) -> Result<Operand, NotAnInstruction> {
-        if self.since_gfx942() && count > 1 && !first.is_multiple_of(2) {
+        if self.has_even_tuples() && count > 1 && !first.is_multiple_of(2) {
             return Err(NotAnInstruction);
         }
         any_vector(first, count, accumulation)
@@ -165,12 +175,12 @@ impl Words {
     /// Returns a scalar source that is not a literal: a register, an inline constant, or another value that the code
     /// selects.
     pub(super) fn scalar_source(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
-        let is_vector_alu = self.first >> 31 == 0 || self.first >> 26 == 0x34;
+        let is_vector_alu = self.first >> 31 == 0 || matches!(self.first >> 26, 0x34 | 0x32 | 0x33 | 0x35);
         if let Some(constant) = constant(code, ty) {
             return Ok(constant);
         }
         Ok(Operand::Named(match code {
-            0..=127 => return scalar(code, u32::from(ty.dwords())),
+            0..=127 => return self.scalar(code, self.dwords(ty)),
             235 => "src_shared_base",
             236 => "src_shared_limit",
             237 => "src_private_base",
@@ -180,7 +190,9 @@ impl Words {
             252 => "src_execz",
             253 => "src_scc",
             // LLVM 15 accepts it for all sources of one register, LLVM 22 for those of vector instructions.
-            254 if ty.dwords() == 1 && (is_vector_alu || !self.since_gfx942()) => "src_lds_direct",
+            254 if ty.dwords() == 1 && !self.target.is_gfx11() && (is_vector_alu || !self.since_gfx942()) => {
+                "src_lds_direct"
+            }
             _ => return Err(NotAnInstruction),
         }))
     }
@@ -188,8 +200,16 @@ impl Words {
     /// Returns a 9-bit source that is not a literal: VGPRs, or what [`Words::scalar_source`] returns.
     pub(super) fn source(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match code.checked_sub(VGPRS) {
-            Some(first) => self.vector(first, u32::from(ty.dwords()), false),
+            Some(first) => self.vector(first, self.dwords(ty), false),
             None => self.scalar_source(code, ty),
+        }
+    }
+
+    /// Returns a literal of an instruction of gfx11 that has no constants of 16 bits, so that none could replace it.
+    pub(super) fn without_half_constants(&self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Literal(bits) if self.target.is_gfx11() && HALF.contains(&bits) => Operand::Hex(bits),
+            operand => operand,
         }
     }
 
@@ -208,7 +228,16 @@ impl Words {
                 Operand::Hex(_) => Operand::Hex(full),
                 shown => shown,
             },
-            (Ty::F16, true) => hex_unless(plain(low, Ty::F16), low),
+            (Ty::F16 | Ty::Mix, true) => hex_unless(plain(low, Ty::F16), low),
+            (Ty::P16Bf, true) => match plain(full, Ty::B32) {
+                Operand::Integer(_) => Operand::Literal(full),
+                _ if BF16.contains(&full) => Operand::Literal(full),
+                _ => Operand::Hex(full),
+            },
+            (Ty::Bf16, true) => match plain(low, Ty::I16) {
+                Operand::Hex(bits) if !BF16.contains(&bits) => Operand::Hex(full),
+                _ => Operand::Literal(full),
+            },
             (Ty::I16, true) => hex_unless(plain(full, Ty::B32), low),
             (Ty::P16F, true) => match plain(full, Ty::P16F) {
                 Operand::Integer(_) if value > 0xff && value < 0xffff_0000 => Operand::Hex(full),

@@ -5,8 +5,11 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{DOT, DOUBLE, F8F6F4, MATRIX, SPARSE};
+use crate::row::flags::{DOT, DOUBLE, F8F6F4, MATRIX, SPARSE, WMMA};
 use crate::row::{Row, Ty};
+
+/// The code of a source for a literal, which follows the instruction.
+const LITERAL: u32 = 255;
 
 impl Words {
     pub(super) fn vop3p(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
@@ -16,7 +19,15 @@ impl Words {
         if row.name == "v_mfma_ld_scale_b32" {
             return self.scale(t, f);
         }
-        t.mnemonic(row.name, "");
+        if row.is(WMMA) {
+            t.mnemonic(row.name, "");
+            return self.wmma(t, row, f);
+        }
+        let control = self.control(f.src0)?;
+        if control.is_some() {
+            self.can_be_controlled(row)?;
+        }
+        t.mnemonic(row.name, if control.is_some() { "_e64_dpp" } else { "" });
         if row.is(MATRIX) {
             return self.matrix(t, row, fields::Mai::of(self.target, long));
         }
@@ -42,7 +53,7 @@ impl Words {
         let signs = if self.since_gfx942() { all } else { all & signs(row) };
         self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;
         let (neg_lo, neg_hi, op_sel) = (neg_lo & all, neg_hi & all, op_sel & all);
-        t.try_operand(self.vector(f.vdst, u32::from(row.dst.dwords()), false))?;
+        t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
         let mixed = row.src[0] == Ty::Mix;
         for (n, code) in f.src().into_iter().enumerate().take(count as usize) {
             // LLVM 15 prints the half of a constant that packed integers use.
@@ -50,7 +61,15 @@ impl Words {
                 Ty::P16I if !self.since_gfx942() => Ty::I16,
                 ty => ty,
             };
-            let operand = self.source(code, ty)?;
+            let operand = match (code, control) {
+                (..256, Some(_)) if n == 1 && mixed => return Err(NotAnInstruction),
+                (_, Some(control)) if n == 0 => self.vector(control.register(), 1, false)?,
+                (LITERAL, _) if self.target.is_gfx11() => {
+                    let value = self.literal()?;
+                    self.literal_operand(value, ty)
+                }
+                _ => self.source(code, ty)?,
+            };
             let bit = |mask: u32| mixed && mask >> n & 1 != 0;
             t.operand(Modified { operand, abs: bit(neg_hi), neg: bit(neg_lo), sext: false });
         }
@@ -68,15 +87,18 @@ impl Words {
             t.modifier(Bits { name: "neg_hi", bits: neg_hi, count });
         }
         t.flag(f.clamp, "clamp");
+        if let Some(control) = control {
+            t.modifier(control);
+        }
         Ok(())
     }
 
     /// Disassembles `v_mfma_ld_scale_b32`. LLVM writes it and the matrix instruction that it scales as one.
     fn scale(&mut self, t: &mut Text<'_>, f: fields::Vop3p) -> Result<(), NotAnInstruction> {
-        let scaled = self.rest.and_then(|[first, second]| {
-            let mai = fields::Mai::of(self.target, u64::from(first) | u64::from(second) << 32);
-            let row = Encoding::Vop3p.row(self.target, fields::Vop3p::of(self.target, first.into()).op)?;
-            let is_scaled = Encoding::of(self.target, first) == Some(Encoding::Vop3p)
+        let scaled = self.next_long().filter(|_| self.joins_scales).and_then(|long| {
+            let mai = fields::Mai::of(self.target, long);
+            let row = Encoding::Vop3p.row(self.target, mai.op)?;
+            let is_scaled = Encoding::of(self.target, long as u32) == Some(Encoding::Vop3p)
                 && row.is(F8F6F4)
                 && mai.abid == SCALED;
             is_scaled.then_some((row, mai))
@@ -143,7 +165,7 @@ impl Words {
     fn matrices(&self, t: &mut Text<'_>, row: &Row, f: fields::Mai) -> Result<(), NotAnInstruction> {
         let sparse = row.is(SPARSE);
         let registers = |code: u32, ty: Ty, acc: bool| {
-            self.vector(code.checked_sub(256).ok_or(NotAnInstruction)?, u32::from(ty.dwords()), acc)
+            self.vector(code.checked_sub(256).ok_or(NotAnInstruction)?, self.dwords(ty), acc)
         };
         t.try_operand(registers(256 | f.vdst, row.dst, f.acc_cd))?;
         let (a, b) = match row.is(F8F6F4) {

@@ -1,12 +1,13 @@
 //! Disassembles SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
-use super::operand::{Operand, immediate, scalar};
+use super::gfx11::names::Version;
+use super::operand::{Operand, immediate};
 use super::symbolic::{GprIndex, Hwreg, Message, Waitcnt};
 use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{BRANCH, DESCRIPTOR};
+use crate::row::flags::{BRANCH, DESCRIPTOR, LIT, LIT_FACTOR};
 use crate::row::{Row, Ty};
 
 /// The source code for a literal, which follows the instruction.
@@ -31,8 +32,16 @@ impl Words {
         self.destination(t, row, f.sdst)?;
         let a = self.scalar_operand(f.src0, row.src[0])?;
         let b = self.scalar_operand(f.src1, row.src[1])?;
+        let literal = if row.is(LIT) { Some(Operand::Hex(u64::from(self.literal()?))) } else { None };
         t.operand(a);
+        // The literal is the second factor or the addend.
+        if let Some(literal) = literal.filter(|_| row.is(LIT_FACTOR)) {
+            t.operand(literal);
+        }
         t.operand(b);
+        if let Some(literal) = literal.filter(|_| !row.is(LIT_FACTOR)) {
+            t.operand(literal);
+        }
         Ok(())
     }
 
@@ -41,11 +50,15 @@ impl Words {
         let row = self.row(Encoding::Sop1, f.op)?;
         t.mnemonic(row.name, "");
         self.destination(t, row, f.sdst)?;
-        if row.src[0] != Ty::None {
+        if row.name.starts_with("s_sendmsg_rtn") {
+            Self::returning_message(t, f.src0);
+        } else if row.src[0] != Ty::None {
             if wants_register(row.name) && is_constant(f.src0) {
                 return Err(NotAnInstruction);
             }
-            t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
+            // LLVM prints the literals of these as those of 32 bits.
+            let ty = if row.src[0] == Ty::F16 { Ty::B32 } else { row.src[0] };
+            t.try_operand(self.scalar_operand(f.src0, ty))?;
         } else if f.src0 != 0 {
             return Err(NotAnInstruction);
         }
@@ -55,7 +68,7 @@ impl Words {
     fn destination(&self, t: &mut Text<'_>, row: &Row, sdst: u32) -> Result<(), NotAnInstruction> {
         match row.dst {
             Ty::None => Ok(()),
-            ty => t.try_operand(scalar(sdst, u32::from(ty.dwords()))),
+            ty => t.try_operand(self.scalar(sdst, self.dwords(ty))),
         }
     }
 
@@ -63,20 +76,22 @@ impl Words {
         let f = fields::Sopc::of(self.target, self.first);
         let row = self.row(Encoding::Sopc, f.op)?;
         t.mnemonic(row.name, "");
-        t.try_operand(self.scalar_operand(f.src0, row.src[0]))?;
+        // LLVM prints the bits of constants that are compared as f16.
+        let bits = |ty: Ty| if ty == Ty::F16 { Ty::I16 } else { ty };
+        t.try_operand(self.scalar_operand(f.src0, bits(row.src[0])))?;
         if row.src[1] == Ty::None {
             // `s_set_gpr_idx_on` has an immediate.
             t.operand(GprIndex(f.src1 as u16));
             return Ok(());
         }
-        t.try_operand(self.scalar_operand(f.src1, row.src[1]))
+        t.try_operand(self.scalar_operand(f.src1, bits(row.src[1])))
     }
 
     pub(super) fn sopk(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sopk::of(self.target, self.first);
         let row = self.row(Encoding::Sopk, f.op)?;
         let imm = f.simm as u16;
-        let hwreg = Hwreg { bits: imm, gfx942: self.since_gfx942() };
+        let hwreg = Hwreg { bits: imm, target: self.target };
         t.mnemonic(row.name, "");
         match row.name {
             "s_setreg_b32" => {
@@ -93,7 +108,8 @@ impl Words {
         }
         match row.name {
             "s_getreg_b32" => t.operand(hwreg),
-            "s_call_b64" | "s_cbranch_i_fork" => {
+            "s_version" => t.operand(Version(imm)),
+            "s_call_b64" | "s_cbranch_i_fork" | "s_subvector_loop_begin" | "s_subvector_loop_end" => {
                 self.branch = Some(imm as i16);
                 t.operand(imm);
             }
@@ -105,14 +121,15 @@ impl Words {
     pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sopp::of(self.target, self.first);
         let row = self.row(Encoding::Sopp, f.op)?;
-        let imm = f.simm as u16;
+        let (imm, gfx11) = (f.simm as u16, self.target.is_gfx11());
         t.mnemonic(row.name, "");
         match row.name {
             _ if row.is(BRANCH) => {
                 self.branch = Some(imm as i16);
                 t.operand(imm);
             }
-            "s_waitcnt" => t.operand(Waitcnt(imm)),
+            _ if gfx11 && self.named_immediate(t, row, imm)? => {}
+            "s_waitcnt" => t.operand(Waitcnt { bits: imm, gfx11 }),
             "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.since_gfx942() }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
             "s_set_valu_coexec_mode" => {
@@ -127,6 +144,8 @@ impl Words {
             | "s_icache_inv"
             | "s_ttracedata"
             | "s_endpgm_saved"
+            | "s_wait_idle"
+            | "s_code_end"
             | "s_set_gpr_idx_off"
             | "s_endpgm_ordered_ps_done" => return self.reserved(imm != 0),
             _ => t.operand(immediate(u32::from(imm))),
@@ -138,9 +157,9 @@ impl Words {
     pub(super) fn tuple(&self, code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
         let is_bank = matches!(code, 0..=101 | 108..=123);
         if self.since_gfx942() || is_bank {
-            return scalar(code, count);
+            return self.scalar(code, count);
         }
-        if count > 4 { Err(NotAnInstruction) } else { scalar(code, count.min(2)) }
+        if count > 4 { Err(NotAnInstruction) } else { self.scalar(code, count.min(2)) }
     }
 
     pub(super) fn smem(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
@@ -159,7 +178,7 @@ impl Words {
             if self.since_gfx942() && (code >= 126 || code == 124) {
                 return Err(NotAnInstruction);
             }
-            t.try_operand(self.tuple(code, u32::from(data.dwords())))?;
+            t.try_operand(self.tuple(code, self.dwords(data)))?;
         }
         if row.access().is_none() && !discards && !probes {
             // Cache control and clocks have no address.
@@ -170,7 +189,7 @@ impl Words {
         let offset = Signed(f.signed_offset());
         match f.offset_register() {
             Some(register) => {
-                t.try_operand(scalar(register, 1))?;
+                t.try_operand(self.scalar(register, 1))?;
                 if f.imm {
                     t.modifier(format_args!("offset:{offset}"));
                 }
@@ -183,7 +202,7 @@ impl Words {
 }
 
 /// A signed number in hexadecimal.
-struct Signed(i32);
+pub(super) struct Signed(pub(super) i32);
 
 impl std::fmt::Display for Signed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use super::modifiers::{Accepts, Modified, is_float, omod};
-use super::operand::scalar;
 use super::text::Text;
-use super::vector::{SDWA, VCC};
+use super::vector::SDWA;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
@@ -20,6 +19,9 @@ impl Words {
         row: &Row,
         encoding: Encoding,
     ) -> Result<(), NotAnInstruction> {
+        if self.target.is_gfx11() {
+            return Err(NotAnInstruction);
+        }
         let control = self.literal()?;
         let short = fields::Vop2::of(self.target, self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
@@ -49,17 +51,17 @@ impl Words {
         let is_eight_bits = converts_eight_bits(row);
         if encoding == Encoding::Vopc {
             match f.has_sdst {
-                false => t.operand(VCC),
-                true => t.try_operand(scalar(f.sdst, 2))?,
+                false => t.operand(self.vcc()),
+                true => t.try_operand(self.scalar(f.sdst, 2))?,
             }
         } else {
             t.try_operand(self.vector(
                 fields::Vop2::of(self.target, self.first).vdst,
-                u32::from(row.dst.dwords()),
+                self.dwords(row.dst),
                 false,
             ))?;
             if row.flags & SDST != 0 {
-                t.operand(VCC);
+                t.operand(self.vcc());
             }
         }
         let second = fields::Vop2::of(self.target, self.first).src1;
@@ -72,7 +74,7 @@ impl Words {
             let operand = if is_scalar {
                 self.scalar_source(code, ty)?
             } else {
-                self.vector(code, u32::from(ty.dwords()), false)?
+                self.vector(code, self.dwords(ty), false)?
             };
             let float = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.since_gfx942());
             self.reserved(float && sext || !float && (neg || abs))?;
@@ -80,7 +82,7 @@ impl Words {
             t.operand(Modified { operand, abs: abs && shown, neg: neg && shown, sext });
         }
         if row.flags & MASK_IN != 0 {
-            t.operand(VCC);
+            t.operand(self.vcc());
         }
         let modified = f.src1_sext || f.src1_neg || f.src1_abs || f.src1_is_scalar;
         self.reserved(sources == 1 && (modified || f.src1_sel != 0))?;
@@ -120,12 +122,12 @@ impl Words {
         if !compares {
             t.try_operand(self.vector(
                 fields::Vop2::of(self.target, self.first).vdst,
-                u32::from(row.dst.dwords()),
+                self.dwords(row.dst),
                 false,
             ))?;
         }
         if row.flags & SDST != 0 || compares {
-            t.operand(VCC);
+            t.operand(self.vcc());
         }
         let accepts = Accepts::vop3(row, encoding, self.target);
         let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
@@ -133,14 +135,14 @@ impl Words {
         let second = fields::Vop2::of(self.target, self.first).src1;
         let both = [(f.src0, f.src0_neg, f.src0_abs), (second, f.src1_neg, f.src1_abs)];
         for (n, (code, neg, abs)) in both.into_iter().enumerate().take(sources) {
-            let operand = self.vector(code, u32::from(row.src[n].dwords()), false)?;
+            let operand = self.vector(code, self.dwords(row.src[n]), false)?;
             let shown = accepts.float >> n & 1 != 0 && (row.name != "v_cndmask_b32" || self.since_gfx942());
             self.reserved((accepts.float | accepts.ignored) >> n & 1 == 0 && (neg || abs))?;
             let sext = neg && accepts.sext >> n & 1 != 0;
             t.operand(Modified { operand, abs: abs && shown, neg: neg && shown, sext });
         }
         if row.flags & MASK_IN != 0 {
-            t.operand(VCC);
+            t.operand(self.vcc());
         }
         let control = Control(f.control).check()?;
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));

@@ -2,17 +2,25 @@
 
 use std::fmt;
 
+use super::gfx11::names::hardware_register;
+use crate::target::Target;
+
 /// The counters of `s_waitcnt`. A counter with its largest value waits for nothing and is omitted.
-pub(super) struct Waitcnt(pub(super) u16);
+pub(super) struct Waitcnt {
+    pub(super) bits: u16,
+    pub(super) gfx11: bool,
+}
 
 impl fmt::Display for Waitcnt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.0;
-        let counters = [
+        let bits = self.bits;
+        let gfx11 = [("vmcnt", bits >> 10, 63), ("expcnt", bits & 7, 7), ("lgkmcnt", bits >> 4 & 0x3f, 63)];
+        let gfx9 = [
             ("vmcnt", bits & 0xf | bits >> 10 & 0x30, 63),
             ("expcnt", bits >> 4 & 7, 7),
             ("lgkmcnt", bits >> 8 & 0xf, 15),
         ];
+        let counters = if self.gfx11 { gfx11 } else { gfx9 };
         let all = counters.iter().all(|(_, value, most)| value == most);
         let mut separator = "";
         for (name, value, _) in counters.iter().filter(|(_, value, most)| all || value != most) {
@@ -27,32 +35,46 @@ impl fmt::Display for Waitcnt {
 #[derive(Clone, Copy)]
 pub(super) struct Hwreg {
     pub(super) bits: u16,
-    pub(super) gfx942: bool,
+    pub(super) target: Target,
+}
+
+impl Hwreg {
+    /// Returns the name; `None` if the register has none.
+    fn name(self, id: u16) -> Option<&'static str> {
+        if self.target.is_gfx11() {
+            return hardware_register(id);
+        }
+        let gfx942 = self.target.has_gfx942_instructions();
+        Some(match id {
+            1 => "HW_REG_MODE",
+            2 => "HW_REG_STATUS",
+            3 => "HW_REG_TRAPSTS",
+            4 => "HW_REG_HW_ID",
+            5 => "HW_REG_GPR_ALLOC",
+            6 => "HW_REG_LDS_ALLOC",
+            7 => "HW_REG_IB_STS",
+            15 => "HW_REG_SH_MEM_BASES",
+            16 => "HW_REG_TBA_LO",
+            17 => "HW_REG_TBA_HI",
+            18 => "HW_REG_TMA_LO",
+            19 => "HW_REG_TMA_HI",
+            20 if gfx942 => "HW_REG_XCC_ID",
+            21 if gfx942 => "HW_REG_SQ_PERF_SNAPSHOT_DATA",
+            22 if gfx942 => "HW_REG_SQ_PERF_SNAPSHOT_DATA1",
+            23 if gfx942 => "HW_REG_SQ_PERF_SNAPSHOT_PC_LO",
+            24 if gfx942 => "HW_REG_SQ_PERF_SNAPSHOT_PC_HI",
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for Hwreg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (id, first, bits) = (self.bits & 0x3f, self.bits >> 6 & 0x1f, (self.bits >> 11) + 1);
         f.write_str("hwreg(")?;
-        match id {
-            1 => f.write_str("HW_REG_MODE"),
-            2 => f.write_str("HW_REG_STATUS"),
-            3 => f.write_str("HW_REG_TRAPSTS"),
-            4 => f.write_str("HW_REG_HW_ID"),
-            5 => f.write_str("HW_REG_GPR_ALLOC"),
-            6 => f.write_str("HW_REG_LDS_ALLOC"),
-            7 => f.write_str("HW_REG_IB_STS"),
-            15 => f.write_str("HW_REG_SH_MEM_BASES"),
-            16 => f.write_str("HW_REG_TBA_LO"),
-            17 => f.write_str("HW_REG_TBA_HI"),
-            18 => f.write_str("HW_REG_TMA_LO"),
-            19 => f.write_str("HW_REG_TMA_HI"),
-            20 if self.gfx942 => f.write_str("HW_REG_XCC_ID"),
-            21 if self.gfx942 => f.write_str("HW_REG_SQ_PERF_SNAPSHOT_DATA"),
-            22 if self.gfx942 => f.write_str("HW_REG_SQ_PERF_SNAPSHOT_DATA1"),
-            23 if self.gfx942 => f.write_str("HW_REG_SQ_PERF_SNAPSHOT_PC_LO"),
-            24 if self.gfx942 => f.write_str("HW_REG_SQ_PERF_SNAPSHOT_PC_HI"),
-            id => write!(f, "{id}"),
+        match self.name(id) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "{id}"),
         }?;
         if (first, bits) != (0, 32) {
             write!(f, ", {first}, {bits}")?;

@@ -31,6 +31,12 @@ impl<'a> Text<'a> {
         self.write(name, suffix);
     }
 
+    /// Ends the first of two operations. The mnemonic of the second follows.
+    pub(super) fn joint(&mut self) {
+        self.operands = 0;
+        self.write("", " :: ");
+    }
+
     /// Appends an operand, after a separator.
     #[inline]
     pub(super) fn operand(&mut self, operand: impl fmt::Display) {

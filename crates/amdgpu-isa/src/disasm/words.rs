@@ -3,22 +3,31 @@
 use std::cell::Cell;
 
 use crate::encoding::Encoding;
-use crate::row::Row;
-use crate::target::Target;
+use crate::row::{Row, Ty};
+use crate::target::{Isa, Target, WaveSize};
 
 /// The error for dwords that are not an instruction of the target.
 #[derive(Debug)]
 pub(super) struct NotAnInstruction;
 
+/// The most dwords of an instruction: those of a scaled matrix instruction.
+const MOST: usize = 4;
+
 /// The dwords of an instruction that is being disassembled.
 pub(super) struct Words {
     pub(super) target: Target,
+    pub(super) wave: WaveSize,
     pub(super) first: u32,
-    pub(super) second: Option<u32>,
-    /// The next two dwords.
-    pub(super) rest: Option<[u32; 2]>,
+    /// The instruction's dwords, and those that follow it.
+    words: [u32; MOST],
+    /// How many of `words` the caller has.
+    given: usize,
+    /// The number of dwords of the encoding, without a literal or a control dword.
+    encoded: usize,
     /// The number of dwords that belong to the instruction.
     pub(super) len: usize,
+    /// Whether a matrix instruction and that with its scales, which precedes it, are one instruction, as LLVM prints them.
+    pub(super) joins_scales: bool,
     /// The distance of a branch: the number of dwords from the next instruction to the target.
     pub(super) branch: Option<i16>,
     /// Whether to accept encodings whose reserved bits are set.
@@ -28,14 +37,56 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Begins with the first dwords of an instruction.
-    pub(super) fn new(target: Target, first: u32, second: Option<u32>, rest: Option<[u32; 2]>) -> Words {
-        Words { target, first, second, rest, len: 1, branch: None, lenient: false, found: Cell::new(None) }
+    /// Begins with the dwords of an instruction, which others may follow. `None` if there are none.
+    pub(super) fn new(isa: Isa, code: impl IntoIterator<Item = u32>) -> Option<Words> {
+        let (mut words, mut given) = ([0; MOST], 0);
+        for (place, word) in words.iter_mut().zip(code) {
+            *place = word;
+            given += 1;
+        }
+        (given > 0).then_some(Words {
+            target: isa.target,
+            wave: isa.wave,
+            first: words[0],
+            words,
+            given,
+            encoded: 1,
+            len: 1,
+            joins_scales: false,
+            branch: None,
+            lenient: false,
+            found: Cell::new(None),
+        })
     }
 
-    /// Returns whether the target is gfx942 or newer, whose text is LLVM 22's. That of gfx90a is LLVM 15's.
+    /// Returns the dwords of the instruction, after which there are zeros.
+    pub(super) fn own(&self) -> [u32; MOST] {
+        let mut words = self.words;
+        words[self.len..].fill(0);
+        words
+    }
+
+    /// Returns the third and fourth dword.
+    pub(super) fn next_long(&self) -> Option<u64> {
+        (self.given == MOST).then(|| u64::from(self.words[2]) | u64::from(self.words[3]) << 32)
+    }
+
+    /// Returns whether the text is LLVM 22's. That of gfx90a is LLVM 15's.
     pub(super) fn since_gfx942(&self) -> bool {
         self.target != Target::Gfx90a
+    }
+
+    /// Returns whether tuples of vector registers must start at an even one.
+    pub(super) fn has_even_tuples(&self) -> bool {
+        self.target.has_gfx942_instructions()
+    }
+
+    /// Returns the number of registers of an operand.
+    pub(super) fn dwords(&self, ty: Ty) -> u32 {
+        match (ty, self.wave) {
+            (Ty::Mask, WaveSize::Wave32) => 1,
+            _ => u32::from(ty.dwords()),
+        }
     }
 
     /// Returns an error for reserved bits unless `lenient` is set. These are bits that LLVM requires to be zero, or
@@ -50,15 +101,17 @@ impl Words {
         self.found.get().ok_or(NotAnInstruction)
     }
 
-    /// Returns the second dword, which is a literal or the control dword of SDWA or DPP. An instruction has at most
-    /// one.
+    /// Returns the dword after the encoding, which is a literal, the control dword of SDWA or DPP, or names registers. An
+    /// instruction has at most one.
     pub(super) fn literal(&mut self) -> Result<u32, NotAnInstruction> {
-        self.len = 2;
-        self.second.ok_or(NotAnInstruction)
+        self.len = self.encoded + 1;
+        if self.len > self.given { Err(NotAnInstruction) } else { Ok(self.words[self.encoded]) }
     }
 
     /// Returns the two dwords of a long encoding, the first in the low half.
     pub(super) fn long(&mut self) -> Result<u64, NotAnInstruction> {
-        Ok(u64::from(self.first) | u64::from(self.literal()?) << 32)
+        let second = self.literal()?;
+        self.encoded = 2;
+        Ok(u64::from(self.first) | u64::from(second) << 32)
     }
 }

@@ -5,7 +5,7 @@ use amdgpu_isa::{Encoding, ILLEGAL, Mnemonic, Sopk, Sopp, Target, Vop3p, encoded
 use super::decoder::{ConstantPool, Decoder, NotAnInstruction, PartialInst};
 use super::vop3p::takes_scales;
 use crate::exec::control::{BranchOff, Goto, Illegal};
-use crate::exec::inst::{Code, Inst, ModifierInst, UNMAPPED, flag};
+use crate::exec::inst::{Code, Inst, ModifierInst, UNMAPPED, flag, isa};
 use crate::exec::level::{SimdLevel, same};
 use crate::exec::modifiers::MODIFIED;
 use crate::exec::table::Impl;
@@ -226,8 +226,8 @@ impl Decoder<'_> {
         };
         // Dwords that the disassembler rejects are not an instruction either, so that a report can always show what was
         // executed.
-        let next = self.words.get(at + 1).copied();
-        if done.is_err() || !self.target.is_gfx11() && encoded_length(self.target, word, next).is_none() {
+        let words = self.words.get(at..).unwrap_or_default();
+        if done.is_err() || encoded_length(isa(self.target, self.wave32), words).is_none() {
             // The row, if it is known, is kept to name the instruction.
             partial.inst.exec = self.executor(same::<Illegal>());
             partial.inst.flags = flag::ILLEGAL;

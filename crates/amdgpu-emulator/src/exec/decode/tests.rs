@@ -60,7 +60,7 @@ fn bits_that_are_not_an_instruction_fault_as_illegal() {
         let mut count = 0;
         for words in refused(target) {
             // Bits that LLVM requires to be zero are ignored.
-            if encoded_length(target, words[0], Some(words[1])).is_none() {
+            if encoded_length(target, &words).is_none() {
                 let ended = rig.try_run(&words);
                 assert_eq!(ended.err(), Some(FaultCause::IllegalInstruction), "{target:?} {words:08x?}");
                 count += 1;
@@ -75,7 +75,7 @@ fn bits_that_are_not_an_instruction_fault_as_illegal() {
 fn traced_registers_are_those_that_the_instruction_uses() {
     for target in Target::GFX9 {
         let words = [0xbe83_0105, 0];
-        assert_eq!(disassemble_lenient(target, words, 0).text, "s_mov_b64 s[2:3], s[4:5]");
+        assert_eq!(disassemble_lenient(target, &words, 0).text, "s_mov_b64 s[2:3], s[4:5]");
         let mut rig = TestWave::new(target, SimdLevel::Portable);
         rig.w.set_s64(4, 0x1234_5678_9abc_def0);
         rig.run(&words[..1]);

@@ -1,0 +1,113 @@
+//! MIMG of gfx11: the dimension decides the number of addresses, which may be in registers that a third dword names.
+
+use super::super::operand::any_vector;
+use super::super::text::Text;
+use super::super::words::{NotAnInstruction, Words};
+use crate::encoding::Encoding;
+use crate::fields;
+use crate::row::Row;
+use crate::row::flags::ATOMIC;
+
+/// The dimensions: the name and the number of coordinates.
+const DIMENSIONS: [(&str, u32); 8] = [
+    ("1D", 1),
+    ("2D", 2),
+    ("3D", 3),
+    ("CUBE", 3),
+    ("1D_ARRAY", 2),
+    ("2D_ARRAY", 3),
+    ("2D_MSAA", 3),
+    ("2D_MSAA_ARRAY", 4),
+];
+/// The most registers of addresses.
+const MOST_ADDRESSES: u32 = 4;
+
+/// Returns the number of registers of addresses (LLVM, `getAddrSizeMIMGOp`).
+fn addresses(name: &str, f: &fields::Mimg) -> u32 {
+    let (_, coordinates) = DIMENSIONS[(f.dim & 7) as usize];
+    let coordinates = match name {
+        "image_get_resinfo" => 1,
+        _ => coordinates + u32::from(name.contains("_mip")),
+    };
+    if f.a16 { coordinates.div_ceil(2) } else { coordinates }
+}
+
+/// Returns the number of registers of data.
+fn registers(row: &Row, f: &fields::Mimg) -> Result<u32, NotAnInstruction> {
+    let chosen = f.dmask.count_ones().max(1);
+    let values = match row.name {
+        "image_msaa_load" => 4,
+        "image_atomic_cmpswap" if !matches!(chosen, 2 | 4) => return Err(NotAnInstruction),
+        name if row.is(ATOMIC) && name != "image_atomic_cmpswap" && chosen > 2 => {
+            return Err(NotAnInstruction);
+        }
+        _ => chosen,
+    };
+    let packed = if f.d16 { values.div_ceil(2) } else { values };
+    Ok(packed + u32::from(f.tfe))
+}
+
+impl Words {
+    pub(in super::super) fn image(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
+        let f = fields::Mimg::of(self.target, self.long()?);
+        let row = self.row(Encoding::Mimg, f.op)?;
+        let halves = ["image_load", "image_load_mip", "image_store", "image_store_mip", "image_msaa_load"];
+        self.reserved(f.ssamp != 0 || f.d16 && !halves.contains(&row.name))?;
+        t.mnemonic(row.name, "");
+        t.try_operand(any_vector(f.vdata, registers(row, &f)?, false))?;
+        let count = addresses(row.name, &f);
+        // Images with samples have no levels.
+        if count > MOST_ADDRESSES {
+            return Err(NotAnInstruction);
+        }
+        match f.nsa {
+            true => self.separate_addresses(t, f.vaddr, count)?,
+            false => t.try_operand(any_vector(f.vaddr, count, false))?,
+        }
+        t.try_operand(self.scalar(f.srsrc * 4, 8))?;
+        if f.dmask != 0 {
+            t.modifier(format_args!("dmask:{:#x}", f.dmask));
+        }
+        t.modifier(format_args!("dim:SQ_RSRC_IMG_{}", DIMENSIONS[(f.dim & 7) as usize].0));
+        let flags = [
+            (f.unorm, "unorm"),
+            (f.glc, "glc"),
+            (f.slc, "slc"),
+            (f.dlc, "dlc"),
+            (f.r128, "r128"),
+            (f.a16, "a16"),
+            (f.tfe, "tfe"),
+            (f.lwe, "lwe"),
+            (f.d16, "d16"),
+        ];
+        for (set, name) in flags {
+            t.flag(set, name);
+        }
+        Ok(())
+    }
+
+    /// Appends addresses in registers that need not follow each other. The third dword names those after the first.
+    fn separate_addresses(
+        &mut self,
+        t: &mut Text<'_>,
+        first: u32,
+        count: u32,
+    ) -> Result<(), NotAnInstruction> {
+        let more = self.literal()?.to_le_bytes();
+        let mut registers = [first; 1 + MOST_ADDRESSES as usize];
+        for (place, register) in registers[1..].iter_mut().zip(more) {
+            *place = register.into();
+        }
+        // One address needs no third dword.
+        if count < 2 {
+            return Err(NotAnInstruction);
+        }
+        let mut list = String::from("[");
+        for (n, register) in registers.into_iter().enumerate().take(count as usize) {
+            list += if n == 0 { "" } else { ", " };
+            list += &any_vector(register, 1, false)?.to_string();
+        }
+        t.operand(list + "]");
+        Ok(())
+    }
+}

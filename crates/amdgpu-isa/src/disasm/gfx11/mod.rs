@@ -1,0 +1,13 @@
+//! Encodings whose syntax on gfx11 is another than on gfx9, or that only gfx11 has.
+
+pub(super) mod dpp;
+#[cfg(test)]
+pub(super) mod enumeration;
+#[cfg(test)]
+pub(super) mod golden_tests;
+mod image;
+pub(super) mod names;
+mod scalar;
+mod segment;
+mod vopd;
+mod wmma;

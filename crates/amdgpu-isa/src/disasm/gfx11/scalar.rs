@@ -1,0 +1,79 @@
+//! SMEM of gfx11, and the instructions of SOP1, SOPK and SOPP that only gfx11 has.
+
+use super::super::operand::{Operand, immediate};
+use super::super::scalar::Signed;
+use super::super::text::Text;
+use super::super::words::{NotAnInstruction, Words};
+use super::names::{Delay, DependencyCounters, Message};
+use crate::encoding::Encoding;
+use crate::fields;
+use crate::row::flags::DESCRIPTOR;
+use crate::row::{Row, Ty};
+
+/// The code of `null`, which as an offset stands for none.
+const NULL: u32 = 124;
+const M0: u32 = 125;
+
+impl Words {
+    pub(in super::super) fn scalar_load(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
+        let f = fields::Smem::of(self.target, self.long()?);
+        let row = self.row(Encoding::Smem, f.op)?;
+        t.mnemonic(row.name, "");
+        self.reserved(row.access().is_none() && (f.glc || f.dlc))?;
+        if row.name.starts_with("s_atc_probe") {
+            t.operand(immediate(f.sdata));
+        } else if row.dst == Ty::None {
+            // The instructions for caches have no operands.
+            return Ok(());
+        } else if f.sdata >= M0 {
+            // Loads can't write M0 or EXEC.
+            return Err(NotAnInstruction);
+        } else {
+            t.try_operand(self.scalar(f.sdata, self.dwords(row.dst)))?;
+        }
+        t.try_operand(self.scalar(f.sbase * 2, if row.is(DESCRIPTOR) { 4 } else { 2 }))?;
+        let offset = f.signed_offset();
+        if f.soffset == NULL && offset != 0 {
+            t.operand(Signed(offset));
+        } else {
+            t.try_operand(self.scalar(f.soffset, 1))?;
+            if offset != 0 {
+                t.modifier(format_args!("offset:{}", Signed(offset)));
+            }
+        }
+        t.flag(f.glc, "glc");
+        t.flag(f.dlc, "dlc");
+        Ok(())
+    }
+
+    /// Appends the immediate of an instruction of SOPP that has symbolic names on gfx11. Returns whether the instruction is one.
+    pub(in super::super) fn named_immediate(
+        &self,
+        t: &mut Text<'_>,
+        row: &Row,
+        imm: u16,
+    ) -> Result<bool, NotAnInstruction> {
+        match row.name {
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message(imm)),
+            "s_delay_alu" => {
+                self.reserved(!Delay(imm).is_valid())?;
+                t.operand(Delay(imm));
+            }
+            "s_clause"
+            | "s_round_mode"
+            | "s_set_inst_prefetch_distance"
+            | "s_ttracedata_imm"
+            | "s_wait_event" => {
+                t.operand(Operand::Hex(u64::from(imm)));
+            }
+            "s_waitcnt_depctr" => t.operand(DependencyCounters(imm)),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Appends the message of `s_sendmsg_rtn_b32` and `s_sendmsg_rtn_b64`, which is in place of the source.
+    pub(in super::super) fn returning_message(t: &mut Text<'_>, code: u32) {
+        t.operand(Message(code as u16));
+    }
+}

@@ -1,0 +1,56 @@
+//! FLAT, GLOBAL and SCRATCH of gfx11.
+
+use super::super::memory::OFF;
+use super::super::text::Text;
+use super::super::words::{NotAnInstruction, Words};
+use crate::encoding::Encoding;
+use crate::fields;
+use crate::row::Ty;
+use crate::row::flags::{ATOMIC, BY_LANE};
+
+/// The code of `null`, which as an address stands for none.
+const NULL: u32 = 124;
+
+impl Words {
+    pub(in super::super) fn segment(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
+        let f = fields::Flat::of(self.target, self.long()?);
+        let encoding = f.encoding().ok_or(NotAnInstruction)?;
+        let row = self.row(encoding, f.op)?;
+        t.mnemonic(row.name, "");
+        if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) {
+            t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
+        }
+        self.reserved(encoding == Encoding::Flat && f.saddr != NULL)?;
+        let saddr = (encoding != Encoding::Flat && f.saddr != NULL).then_some(f.saddr);
+        let (has_vaddr, wide) = match encoding {
+            Encoding::Scratch => (f.sve, false),
+            _ => (true, saddr.is_none()),
+        };
+        match has_vaddr {
+            _ if row.is(BY_LANE) => {}
+            true => t.try_operand(self.vector(f.addr, if wide { 2 } else { 1 }, false))?,
+            false => t.operand(OFF),
+        }
+        if row.src[0] != Ty::None {
+            t.try_operand(self.vector(f.data, self.dwords(row.src[0]), false))?;
+        }
+        match saddr {
+            _ if encoding == Encoding::Flat => {}
+            // EXEC can't be an address, but its low half can.
+            Some(126) if encoding == Encoding::Global && !row.is(BY_LANE) => return Err(NotAnInstruction),
+            Some(127) => return Err(NotAnInstruction),
+            Some(code) => {
+                t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?
+            }
+            None => t.operand(OFF),
+        }
+        let offset = if encoding == Encoding::Flat { f.offset as i32 } else { f.signed_offset() };
+        if offset != 0 {
+            t.modifier(format_args!("offset:{offset}"));
+        }
+        for (set, name) in [(f.glc, "glc"), (f.slc, "slc"), (f.dlc, "dlc")] {
+            t.flag(set, name);
+        }
+        Ok(())
+    }
+}
