@@ -1,6 +1,6 @@
 //! Compares SALU instructions with references in 128-bit arithmetic and loops over bits.
 
-use amdgpu_isa::{Encoding, Row, Target, Ty};
+use amdgpu_isa::{Encoding, Target, Ty};
 
 use crate::exec::level::SimdLevel;
 use crate::state::wave::sreg;
