@@ -20,6 +20,11 @@ pub(crate) const CODE: u64 = 0x1234_0000;
 /// `s_endpgm`.
 pub(crate) const END: u32 = 0xbf81_0000;
 
+/// Returns `s_endpgm` of a target.
+pub(crate) fn end_of(target: Target) -> u32 {
+    if target.is_gfx11() { 0xbfb0_0000 } else { END }
+}
+
 /// Returns the opcode of a mnemonic.
 pub(crate) fn op(encoding: Encoding, name: &str, target: Target) -> u32 {
     let row = encoding.rows().iter().find(|row| row.name == name && row.op[target as usize] >= 0);
@@ -59,7 +64,7 @@ impl TestWave {
         let space = AddressSpace::new(1 << 30);
         let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
         let mem = View::new(space.snapshot(), block, space.blocks().capture());
-        let code = Arc::new(Code::decode(&[END], CODE, &[], target, false, level));
+        let code = Arc::new(Code::decode(&[end_of(target)], CODE, &[], target, false, level));
         let mut lds = Lds::new();
         lds.reset(max_lds(target));
         let mut w = Wave::new();
@@ -85,6 +90,18 @@ impl TestWave {
         }
     }
 
+    /// Returns a wave of 32 lanes.
+    pub(crate) fn wave32(target: Target, level: SimdLevel) -> TestWave {
+        let mut wave = TestWave::new(target, level);
+        wave.w.all = u64::from(u32::MAX);
+        wave
+    }
+
+    /// Returns the number of lanes.
+    pub(crate) fn lanes(&self) -> usize {
+        self.w.all.count_ones() as usize
+    }
+
     /// Returns a wave for gfx90a, at the widest level.
     pub(crate) fn gfx90a() -> TestWave {
         TestWave::new(Target::Gfx90a, SimdLevel::best())
@@ -100,8 +117,9 @@ impl TestWave {
     /// Runs `words` and an `s_endpgm` to the end, a fault, or where the wave waits for others (`Wave::wait`).
     pub(crate) fn try_run(&mut self, words: &[u32]) -> Result<(), FaultCause> {
         let mut words = words.to_vec();
-        words.push(END);
-        let code = Code::decode(&words, CODE, &[], self.target, false, self.level);
+        words.push(end_of(self.target));
+        let wave32 = self.w.all >> 63 == 0;
+        let code = Code::decode(&words, CODE, &[], self.target, wave32, self.level);
         let pool = usize::from(POOL);
         self.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
         self.w.next = 0;
