@@ -15,8 +15,7 @@ use super::convert::{
 use super::transcendental::{RcpF16, SqrtF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{
-    Each1, Each2, Each3, Forms, KEEPS_HALF, Op2, SOURCE_HALVES, TO_HIGH_HALF, all, any, by_exec, is_scalar,
-    store,
+    Each1, Each2, Each3, Forms, Op2, SOURCE_HALVES, all, any, by_exec, half_written, is_scalar, store,
 };
 use crate::exec::level::{Columns, with_f16c};
 use crate::exec::number::float::Float;
@@ -372,8 +371,7 @@ impl<O: HalfOp> Exec for HalfLanes<O> {
         if !m.is_default_float() {
             return O::Each::exec(w, cx, i);
         }
-        let to = if i.imm & TO_HIGH_HALF != 0 { 16 } else { 0 };
-        let kept = if i.imm & KEEPS_HALF != 0 { !(0xffff << to) } else { 0 };
+        let (to, kept) = half_written(i);
         by_exec!(w, MASKED => {
             for c in w.chunks().step_by(2) {
                 let mut x = [[0; CHUNK]; 3];

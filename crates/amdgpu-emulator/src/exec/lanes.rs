@@ -239,15 +239,22 @@ fn source<T: Word>(w: &Wave, i: &Inst, n: usize, l: usize) -> T {
     v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1)
 }
 
-/// Stores one lane's result, to the half of the register that [`KEEPS_HALF`] says if it is one.
+/// Returns the first bit of the half of the destination to which a result of 16 bits is written, and a mask of the bits that are kept.
+#[inline(always)]
+pub(crate) fn half_written(i: &Inst) -> (u32, u32) {
+    let to = if i.imm & TO_HIGH_HALF != 0 { 16 } else { 0 };
+    (to, if i.imm & KEEPS_HALF != 0 { !(0xffff << to) } else { 0 })
+}
+
+/// Stores one lane's result, to the half of the register that [`half_written`] says if it is one.
 #[inline(always)]
 fn set_result<T: Word>(w: &mut Wave, i: &Inst, l: usize, value: T) {
     if i.imm & KEEPS_HALF == 0 {
         return set_lane(w, i.dst, l, value);
     }
-    let to = if i.imm & TO_HIGH_HALF != 0 { 16 } else { 0 };
+    let (to, kept) = half_written(i);
     let dword = &mut w.v_mut(i.dst).flat_mut()[l];
-    *dword = *dword & !(0xffff << to) | (value.lo() & 0xffff) << to;
+    *dword = *dword & kept | (value.lo() & 0xffff) << to;
 }
 
 /// Executes an [`OpCmp`] lane by lane, in any mode, with any operands. The code is small and slow.

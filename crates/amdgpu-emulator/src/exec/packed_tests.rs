@@ -35,16 +35,15 @@ struct Code {
 }
 
 impl Code {
-    fn words(self, op: u32) -> [u32; 2] {
+    fn words(self, target: Target, op: u32) -> [u32; 2] {
         let [a, b, c] = self.src;
+        let rest = u32::from(self.clamp) << 15
+            | (self.op_sel_hi >> 2) << 14
+            | self.op_sel << 11
+            | self.neg_hi << 8
+            | self.dst;
         [
-            0xd380_0000
-                | op << 16
-                | u32::from(self.clamp) << 15
-                | (self.op_sel_hi >> 2) << 14
-                | self.op_sel << 11
-                | self.neg_hi << 8
-                | self.dst,
+            Encoding::Vop3p.first_dword(target, op, rest),
             self.neg_lo << 29 | (self.op_sel_hi & 3) << 27 | c << 18 | b << 9 | a,
         ]
     }
@@ -134,13 +133,25 @@ struct Case<'a> {
     mode: u32,
 }
 
+/// Returns waves at each SIMD level that the host has, on gfx11 of both sizes.
+fn waves(target: Target) -> Vec<TestWave> {
+    let levels = || SimdLevel::ALL.into_iter().filter(|level| level.is_available());
+    let large = levels().map(|level| TestWave::new(target, level));
+    let small = levels().filter(|_| target.is_gfx11()).map(|level| TestWave::wave32(target, level));
+    large.chain(small).collect()
+}
+
 fn check(case: &Case, random: &mut Random) {
-    for target in Target::GFX9 {
-        let row = Encoding::Vop3p.rows().iter().find(|row| row.name == case.name).unwrap();
+    check_on(&Target::ALL[..4], case, random);
+}
+
+fn check_on(targets: &[Target], case: &Case, random: &mut Random) {
+    for &target in targets {
         // Some are gfx950's alone.
-        let Some(op) = row.opcode(target).map(u32::from) else { continue };
-        for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
-            let mut rig = TestWave::new(target, level);
+        let mut rows = Encoding::Vop3p.rows().iter().filter(|row| row.name == case.name);
+        let Some(op) = rows.find_map(|row| row.opcode(target)).map(u32::from) else { continue };
+        for mut rig in waves(target) {
+            let level = rig.level;
             rig.w.mode = Mode(case.mode);
             for _ in 0..60 {
                 let code = random_code(random, case.sources);
@@ -156,8 +167,8 @@ fn check(case: &Case, random: &mut Random) {
                 rig.w.set_exec(exec);
                 let before: Vec<[u32; LANES]> = (0..24).map(|r| *rig.w.v(r).flat()).collect();
                 let scalars: Vec<u32> = (0..24).map(|s| rig.w.s32(s)).collect();
-                rig.run(&code.words(op));
-                for l in 0..LANES {
+                rig.run(&code.words(target, op));
+                for l in 0..rig.lanes() {
                     let read = |source: u32, float16: bool| match source {
                         256.. => before[source as usize - 256][l],
                         128.. => constant(source, float16),
@@ -645,7 +656,39 @@ fn dot_product_of_bf16() {
             same: &same_single,
             mode,
         };
-        check(&case, &mut random);
+        check_on(&Target::GFX9, &case, &mut random);
+    }
+}
+
+/// On gfx11 the third source comes first, and has a sign.
+#[test]
+fn dot_product_of_bf16_on_gfx11() {
+    let mut random = Random::new(16);
+    for mode in [0x3f0, 0x3f2, 0x300] {
+        let m = Mode(mode);
+        let case = Case {
+            name: "v_dot2_f32_bf16",
+            sources: 3,
+            fill: &|r| random_single(r) >> 16 | random_single(r) & 0xffff_0000,
+            want: &|code, read, _| {
+                let [a, b] = [0, 1].map(|n| {
+                    let x = read(code.src[n], false);
+                    let x = if (240..=248).contains(&code.src[n]) { x >> 16 } else { x };
+                    halves(code, n, x, true)
+                        .map(|half| u64::from(flush_single(u32::from(half) << 16, m.denorm32() & 1)))
+                });
+                let c = read(code.src[2], false) ^ (code.neg_lo >> 2) << 31;
+                let step = |n: usize, c: u32| {
+                    let sum = exact::fma(32, m.round32(), a[n], b[n], u64::from(c));
+                    flush_single(sum as u32, m.denorm32() & 2)
+                };
+                let d = step(1, step(0, flush_single(c, m.denorm32() & 1)));
+                vec![if code.clamp { unit_single(d) } else { d }]
+            },
+            same: &same_single,
+            mode,
+        };
+        check_on(&[Target::Gfx11], &case, &mut random);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The class of each instruction, and how it computes the addresses that it accesses. Both follow from its row.
 
 use amdgpu_isa::flags::{
-    BRANCH, BY_LANE, COUNT, DESCRIPTOR, FORMAT, MATRIX, ST64, TO_LDS, TWO, WAVE_SCRATCH,
+    BRANCH, BY_LANE, COUNT, DESCRIPTOR, FORMAT, MATRIX, ST64, TO_LDS, TWO, WAVE_SCRATCH, WMMA,
 };
 use amdgpu_isa::{Encoding, MemoryAccess, Row};
 
@@ -198,7 +198,7 @@ fn class(encoding: Encoding, row: &Row) -> InstructionClass {
         }
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopk | Encoding::Sopc => InstructionClass::Salu,
         Encoding::Smem => InstructionClass::Smem,
-        Encoding::Vop3p if row.is(MATRIX) => InstructionClass::Mfma,
+        Encoding::Vop3p if row.is(MATRIX | WMMA) => InstructionClass::Mfma,
         Encoding::Vop1
         | Encoding::Vop2
         | Encoding::Vopc

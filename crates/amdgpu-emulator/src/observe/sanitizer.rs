@@ -67,7 +67,7 @@ impl Sanitizer {
         let (pc, instruction) = match cx.code.insts.get(place.inst as usize) {
             Some(i) => {
                 let pc = self.image.vaddr(cx.code.base + 4 * u64::from(i.pc));
-                let text = disassemble_words(cx.code.target, &i.raw, pc);
+                let text = disassemble_words(cx.code.isa(), &i.raw, pc);
                 (pc, text.map_or_else(|| i.row.name.into(), |i| i.text))
             }
             None => (0, String::new()),

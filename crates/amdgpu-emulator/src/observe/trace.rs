@@ -248,7 +248,7 @@ impl Tracer {
         if !filter.takes(w.id, pc, i.row.name) || trace.0.passed.fetch_add(1, Relaxed) >= trace.0.limit {
             return;
         }
-        let text = disassemble_words(code.target, &i.raw, pc)
+        let text = disassemble_words(code.isa(), &i.raw, pc)
             .map_or_else(|| i.row.name.into(), |instruction| instruction.text);
         let exec = w.exec();
         let lane = filter.lane.unwrap_or(exec.trailing_zeros() as u8 % LANES as u8);

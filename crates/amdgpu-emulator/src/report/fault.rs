@@ -320,7 +320,7 @@ pub struct FaultReport {
     pub instruction: String,
     /// The name of the encoding, such as `VOP3`; empty if the instruction is illegal.
     pub encoding: &'static str,
-    /// The two dwords at the address of the instruction.
+    /// The first two dwords at the address of the instruction.
     pub raw: [u32; 2],
     /// For an access to global memory, the allocations nearest to the first address, as text. For an access outside of
     /// LDS, the size of the workgroup's LDS. `None` for other faults.

@@ -20,9 +20,9 @@ pub(crate) const CODE: u64 = 0x1234_0000;
 /// `s_endpgm` of gfx9.
 pub(crate) const END: u32 = 0xbf81_0000;
 
-/// Returns `s_endpgm`.
-fn end(target: Target) -> u32 {
-    Encoding::Sopp.first_dword(target, op(Encoding::Sopp, "s_endpgm", target), 0)
+/// Returns `s_endpgm` of a target.
+pub(crate) fn end_of(target: Target) -> u32 {
+    if target.is_gfx11() { 0xbfb0_0000 } else { END }
 }
 
 /// Returns the name of an operation: what a row does, under its name on gfx9 if gfx9 has it.
@@ -62,8 +62,6 @@ pub(crate) struct TestWave {
     pub(crate) space: AddressSpace,
     pub(crate) target: Target,
     pub(crate) level: SimdLevel,
-    /// Whether the wave has 32 lanes.
-    wave32: bool,
     /// The number of instructions after which a run ends.
     pub(crate) budget: u64,
 }
@@ -73,7 +71,7 @@ impl TestWave {
         let space = AddressSpace::new(1 << 30);
         let block = Arc::new(DispatchMemory::new(0x1000, 0x1000).unwrap());
         let mem = View::new(space.snapshot(), block, space.blocks().capture());
-        let code = Arc::new(Code::decode(&[END], CODE, &[], target, false, level));
+        let code = Arc::new(Code::decode(&[end_of(target)], CODE, &[], target, false, level));
         let mut lds = Lds::new();
         lds.reset(max_lds(target));
         let mut w = Wave::new();
@@ -95,17 +93,20 @@ impl TestWave {
             space,
             target,
             level,
-            wave32: false,
             budget: u64::MAX,
         }
     }
 
     /// Returns a wave of 32 lanes.
     pub(crate) fn wave32(target: Target, level: SimdLevel) -> TestWave {
-        let mut rig = TestWave::new(target, level);
-        rig.w.all = 0xffff_ffff;
-        rig.wave32 = true;
-        rig
+        let mut wave = TestWave::new(target, level);
+        wave.w.all = u64::from(u32::MAX);
+        wave
+    }
+
+    /// Returns the number of lanes.
+    pub(crate) fn lanes(&self) -> usize {
+        self.w.all.count_ones() as usize
     }
 
     /// Returns a wave for gfx90a, at the widest level.
@@ -123,8 +124,9 @@ impl TestWave {
     /// Runs `words` and an `s_endpgm` to the end, a fault, or where the wave waits for others (`Wave::wait`).
     pub(crate) fn try_run(&mut self, words: &[u32]) -> Result<(), FaultCause> {
         let mut words = words.to_vec();
-        words.push(end(self.target));
-        let code = Code::decode(&words, CODE, &[], self.target, self.wave32, self.level);
+        words.push(end_of(self.target));
+        let wave32 = self.w.all >> 63 == 0;
+        let code = Code::decode(&words, CODE, &[], self.target, wave32, self.level);
         let pool = usize::from(POOL);
         self.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
         self.w.next = 0;

@@ -84,6 +84,7 @@ fn sources(control: u32) -> Vec<Option<usize>> {
         0x13c => [&lanes[63..], &lanes[..63]].concat(),
         0x140 => rows(&|row| row.into_iter().rev().collect(), 16),
         0x141 => rows(&|row| row.into_iter().rev().collect(), 8),
+        0x160..=0x16f => rows(&|row| (0..16).map(|l| row[l ^ n]).collect(), 16),
         // The last lane of each row is broadcast to the next row; lane 31 to the upper half.
         0x142 => {
             [15, 31, 47].iter().fold(nothing[..16].to_vec(), |all, l| [all, vec![Some(*l); 16]].concat())
@@ -98,7 +99,8 @@ pub(super) fn moved(control: u32, exec: u64, values: &[u64; LANES]) -> ([u64; LA
     let mut out = [0; LANES];
     let mut writes = 0;
     for (lane, from) in sources(control >> 8 & 0x1ff).into_iter().enumerate() {
-        let from = from.filter(|from| exec >> from & 1 != 0);
+        // Bit 18 is gfx11's: inactive lanes are read, too.
+        let from = from.filter(|from| exec >> from & 1 != 0 || control >> 18 & 1 != 0);
         out[lane] = from.map_or(0, |from| values[from]);
         let row = control >> 28 >> (lane / 16) & 1 != 0;
         let bank = control >> 24 >> (lane % 16 / 4) & 1 != 0;

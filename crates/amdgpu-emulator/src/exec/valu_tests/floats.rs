@@ -1,5 +1,6 @@
 //! References for floating-point arithmetic: on exact numbers (`exact`), then rounded once as the mode says.
 
+use super::narrow::BF16;
 use super::{Close, In, Out, f16, f16_out, f32, f32_out, f64, f64_out, flag};
 use crate::exec::number::exact;
 
@@ -85,6 +86,9 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         let inner = exact::flush(exact::fma(32, round, part(a, 0), part(b, 0), old), 32, keep);
         return f32_out(f32(exact::fma(32, round, part(a, 1), part(b, 1), inner)));
     }
+    if let "dot2_f16_f16" | "dot2_bf16_bf16" = name {
+        return Some(halves_dot(name == "dot2_f16_f16", x));
+    }
     if name == "pk_fmac_f16" {
         let [a, b, _] = x.s;
         let part = |n: u32| {
@@ -124,6 +128,8 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
             };
             return pick.and_then(f32_out);
         }
+        "minmax" => return extreme_out(max(min(a, b), c)),
+        "maxmin" => return extreme_out(min(max(a, b), c)),
         "min3" => return extreme_out(min(min(a, b), c)),
         "max3" => return extreme_out(max(max(a, b), c)),
         "med3" => {
@@ -153,6 +159,24 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     }
 }
 
+/// Returns the sum of two products and the third source, each step of which is rounded to f32, and the sum to 16 bits.
+fn halves_dot(is_f16: bool, x: &In) -> Out {
+    let keep = !is_f16 || x.denormals(16) & 1 != 0;
+    let wide = |v: u64| match is_f16 {
+        true => exact::convert(16, 32, 0, exact::flush(v, 16, keep)),
+        false => v << 16,
+    };
+    let part = |v: u64, n: u32| wide(v >> (16 * n) & 0xffff);
+    let [a, b, c] = x.s;
+    let low = exact::fma(32, 0, part(a, 0), part(b, 0), wide(c));
+    let sum = exact::fma(32, 0, part(a, 1), part(b, 1), low);
+    if is_f16 {
+        return Out { d: exact::convert(32, 16, x.round(16), sum), flag: false, close: Close::F16 };
+    }
+    let d = u64::from(BF16.nearest(f64::from(f32(sum)), false));
+    Out { d, flag: false, close: Close::Bf16 }
+}
+
 /// Sums and products. Sources and result are flushed as the mode says.
 fn arithmetic(op: &str, size: u32, x: &In) -> Option<u64> {
     let round = x.round(size);
@@ -175,6 +199,15 @@ fn arithmetic(op: &str, size: u32, x: &In) -> Option<u64> {
         "mul" => exact::mul(size, round, a, b),
         "mul_legacy" if zero(a) || zero(b) => 0,
         "mul_legacy" => exact::mul(size, round, a, b),
+        "fma_dx9_zero" if zero(a) || zero(b) => c,
+        "fmac_dx9_zero" if zero(a) || zero(b) => old,
+        "fma_dx9_zero" => fma(a, b, c),
+        "fmac_dx9_zero" => fma(a, b, old),
+        "mullit" => {
+            let (second, third) = (f32(b), f32(c));
+            let least = second == f32::MIN || second == f32::NEG_INFINITY || second.is_nan();
+            if least || third <= 0.0 || third.is_nan() { 0xff7f_ffff } else { exact::mul(size, round, a, b) }
+        }
         "fma" | "fmamk" | "fmaak" | "fma_legacy" => fma(a, b, c),
         "fmac" => fma(a, b, old),
         "mad" | "madmk" | "madak" => mad(a, b, c),

@@ -1,10 +1,9 @@
 //! Encodings of an instruction with random operands and modifiers.
 
-use amdgpu_isa::flags::{LIT, MASK_IN, SDST};
+use amdgpu_isa::flags::{LIT, MASK_IN, SAT, SDST};
 use amdgpu_isa::{Encoding, Row, Target, Ty};
 
-use super::{controlled, is_float, sample};
-use crate::exec::table::{Impl, executor};
+use super::{controlled, is_float, is_half, sample};
 use crate::testing::test_wave::Random;
 
 /// The registers in these tests: VGPRs of the destination and the sources, SGPRs of the sources, of the mask that is
@@ -32,6 +31,9 @@ pub(super) struct Form {
     pub(super) sdwa: Option<controlled::Sdwa>,
     /// The control dword.
     pub(super) dpp: Option<u32>,
+    /// The control dword is DPP8's, and whether inactive lanes are read.
+    pub(super) eight: bool,
+    pub(super) fetch_inactive: bool,
 }
 
 /// Returns the code of an inline constant, and its value in an operand of a type.
@@ -77,6 +79,8 @@ pub(super) const PLAIN: Form = Form {
     vcc: true,
     sdwa: None,
     dpp: None,
+    eight: false,
+    fetch_inactive: false,
 };
 
 /// Returns the VOP3 encoding with random operands and modifiers.
@@ -85,14 +89,16 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
         + match encoding {
             Encoding::Vopc | Encoding::Vop3 => 0,
             Encoding::Vop2 => 256,
+            _ if target.is_gfx11() => 384,
             _ => 320,
         };
     let r = random.next() as u32;
-    let saturates = matches!(executor(row.mnemonic, Target::Gfx950), Impl::Lanes { clamp: Some(_), .. });
+    let saturates = row.flags & SAT != 0;
     let scalar = [0, 1, 2].map(|n| r >> n & 3 == 0 && row.src[n].dwords() <= 2);
     let is_vop3b = row.flags & SDST != 0;
     let floats = (0..3).filter(|n| is_float(row.src[*n])).fold(0, |m, n| m | 1 << n);
-    let sixteen = (0..3).filter(|n| matches!(row.src[*n], Ty::F16 | Ty::I16)).fold(0, |m, n| m | 1 << n)
+    let has_half = |ty| matches!(ty, Ty::F16 | Ty::I16) || target.is_gfx11() && ty == Ty::Bf16;
+    let sixteen = (0..3).filter(|n| has_half(row.src[*n])).fold(0, |m, n| m | 1 << n)
         | if matches!(row.dst, Ty::F16 | Ty::I16 | Ty::Bf16) { 8 } else { 0 };
     let neg = if r >> 8 & 1 != 0 { r >> 9 & 7 & floats } else { 0 };
     let abs = if r >> 12 & 1 != 0 && !is_vop3b { r >> 13 & 7 & floats } else { 0 };
@@ -100,6 +106,7 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
     // One source of `v_div_scale` is equal to another, so it can't be a constant.
     let constants =
         [0, 1, 2].map(|n| constant(random, row.src[n]).filter(|_| !row.name.contains("div_scale")));
+    let (constants, extra) = with_literal(random, row, target, constants);
     let halves = sixteen & !(0..3).filter(|n| constants[*n].is_some()).fold(0, |m, n| m | 1 << n);
     let op_sel = if r >> 18 & 1 != 0 && !is_vop3b { r >> 19 & halves } else { 0 };
     let omod = if r >> 24 & 1 != 0 && is_float(row.dst) && !row.name.starts_with("v_cvt_sr_") {
@@ -107,7 +114,8 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
     } else {
         0
     };
-    let mut words = vec![0xd000_0000 | op << 16 | u32::from(clamp) << 15, omod << 27 | neg << 29];
+    let first = Encoding::Vop3.first_dword(target, op, u32::from(clamp) << 15);
+    let mut words = vec![first, omod << 27 | neg << 29];
     words[0] |= if is_vop3b { SDST_AT << 8 } else { op_sel << 11 | abs << 8 };
     words[0] |= if row.dst == Ty::Mask { SDST_AT } else { DST };
     for n in 0..3 {
@@ -120,8 +128,38 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
         };
         words[1] |= code << (9 * n);
     }
+    words.extend(extra);
     let fixed = constants.map(|constant| constant.map(|(_, value)| value));
-    Form { words, scalar, fixed, neg, abs, clamp, op_sel, omod, vcc: false, sdwa: None, dpp: None }
+    Form { words, scalar, fixed, neg, abs, clamp, op_sel, omod, vcc: false, ..PLAIN }
+}
+
+type Constants = [Option<(u32, u64)>; 3];
+
+/// On gfx11, makes one source a literal, sometimes. Returns that too.
+fn with_literal(
+    random: &mut Random,
+    row: &Row,
+    target: Target,
+    mut constants: Constants,
+) -> (Constants, Option<u32>) {
+    let n = random.next() as usize % 24;
+    if !target.is_gfx11() || n >= 3 || row.name.contains("div_scale") {
+        return (constants, None);
+    }
+    let literal = sample(random, row.src[n]) as u32;
+    let Some(value) = literal_value(row.src[n], literal) else { return (constants, None) };
+    constants[n] = Some((255, value));
+    (constants, Some(literal))
+}
+
+/// Returns the value of a literal in an operand of a type; `None` for types that the tests have no literals of.
+fn literal_value(ty: Ty, literal: u32) -> Option<u64> {
+    match ty {
+        // The literal of an f64 is its high dword.
+        Ty::F64 => Some(u64::from(literal) << 32),
+        Ty::B32 | Ty::F32 | Ty::F16 | Ty::I16 => Some(u64::from(literal)),
+        _ => None,
+    }
 }
 
 /// Returns the short encoding. `literal` is for instructions that always have a literal.
@@ -140,26 +178,34 @@ pub(super) fn short_form(
     if let Some((code, value)) = constant(random, row.src[0]) {
         (a, fixed) = (code, Some(value));
     } else if random.next().is_multiple_of(8) && row.flags & LIT == 0 {
-        // The literal of an f64 is its high dword.
         let literal = sample(random, row.src[0]) as u32;
-        let value = match row.src[0] {
-            Ty::F64 => Some(u64::from(literal) << 32),
-            Ty::B32 | Ty::F32 | Ty::F16 | Ty::I16 => Some(u64::from(literal)),
-            _ => None,
-        };
+        let value = literal_value(row.src[0], literal);
         if value.is_some() {
             (a, fixed, extra) = (255, value, Some(literal));
         }
     }
+    let op_sel = if target.is_gfx11() { halves(random, row) } else { 0 };
+    let high = |n: usize| (op_sel >> n & 1) << 7;
+    let op_sel = if a < 256 { op_sel & !1 } else { op_sel };
+    a |= if a < 256 { 0 } else { high(0) };
+    let (second, to) = (SRC[1] | high(1), DST | high(3));
     let word = match encoding {
-        Encoding::Vop1 => 0x7e00_0000 | DST << 17 | op << 9 | a,
-        Encoding::Vop2 => op << 25 | DST << 17 | SRC[1] << 9 | a,
-        _ => 0x7c00_0000 | op << 17 | SRC[1] << 9 | a,
+        Encoding::Vop1 => 0x7e00_0000 | to << 17 | op << 9 | a,
+        Encoding::Vop2 => op << 25 | to << 17 | second << 9 | a,
+        _ => 0x7c00_0000 | op << 17 | second << 9 | a,
     };
     let mut words = vec![word];
     words.extend(extra);
     if row.flags & LIT != 0 {
         words.push(literal);
     }
-    Form { words, scalar: [scalar, false, false], fixed: [fixed, None, None], ..PLAIN }
+    Form { words, scalar: [scalar, false, false], fixed: [fixed, None, None], op_sel, ..PLAIN }
+}
+
+/// Returns the operands that are high halves of registers in a short encoding of gfx11, as op_sel has them.
+pub(super) fn halves(random: &mut Random, row: &Row) -> u32 {
+    let [a, b, _] = row.src;
+    let b = if b == Ty::None { Ty::None } else { b };
+    let can = [a, b, Ty::None, row.dst].map(is_half);
+    (0..4).filter(|n| can[*n]).fold(0, |m, n| m | 1 << n) & random.next() as u32
 }

@@ -65,7 +65,17 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         return compared;
     }
     match name {
-        "mov_b32" => bits(a),
+        "mov_b32" | "mov_b16" | "cvt_u32_u16" => bits(a),
+        "not_b16" => bits(0xffff - a),
+        "cvt_i32_i16" => fit(s16a, 32, true, false),
+        "xor3_b32" => from_bits(32, |n| is_set(a, n) ^ is_set(b, n) ^ is_set(c, n)),
+        "and_b16" => from_bits(16, |n| is_set(a, n) && is_set(b, n)),
+        "or_b16" => from_bits(16, |n| is_set(a, n) || is_set(b, n)),
+        "xor_b16" => from_bits(16, |n| is_set(a, n) != is_set(b, n)),
+        "maxmin_i32" => fit(if sa.max(sb) < sc { sa.max(sb) } else { sc }, 32, true, false),
+        "minmax_i32" => fit(if sa.min(sb) > sc { sa.min(sb) } else { sc }, 32, true, false),
+        "maxmin_u32" => fit(if ua.max(ub) < uc { ua.max(ub) } else { uc }, 32, false, false),
+        "minmax_u32" => fit(if ua.min(ub) > uc { ua.min(ub) } else { uc }, 32, false, false),
         "mov_b64" => bits(a),
         "not_b32" => bits(0xffff_ffff - a),
         "bfrev_b32" => from_bits(32, |n| is_set(a, 31 - n)),
@@ -96,7 +106,7 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
             }
             bits(engines)
         }
-        "cndmask_b32" => bits(if x.bit { b } else { a }),
+        "cndmask_b32" | "cndmask_b16" => bits(if x.bit { b } else { a }),
         "add_u32" => u32fit(ua + ub),
         "sub_u32" => u32fit(ua - ub),
         "subrev_u32" => u32fit(ub - ua),
