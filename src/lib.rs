@@ -2,7 +2,7 @@
 //! only when earlier launches still use all pinned memory of its stream.
 //!
 //! Kernels run on AMD GPUs through the installed ROCm. On a machine without a GPU they run on an embedded emulator,
-//! which executes the same gfx90a, gfx942 and gfx950 code objects.
+//! which executes the same gfx90a, gfx942, gfx950 and gfx11 code objects.
 //!
 //! # A first launch
 //!
