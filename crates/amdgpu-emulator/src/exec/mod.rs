@@ -116,3 +116,5 @@ pub(crate) mod scaled_tests;
 pub(crate) mod smem_tests;
 #[cfg(test)]
 pub(crate) mod valu_tests;
+#[cfg(test)]
+mod wmma_tests;

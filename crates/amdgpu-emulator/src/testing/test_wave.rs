@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use amdgpu_isa::{Encoding, Row, Target};
+use amdgpu_isa::{Encoding, Isa, Row, Target};
 
-use crate::exec::inst::{Code, ExecContext, StopReason};
+use crate::exec::inst::{Code, ExecContext, StopReason, isa};
 use crate::exec::interpret::run_wave;
 use crate::exec::level::SimdLevel;
 use crate::exec::notices::Notices;
@@ -102,6 +102,11 @@ impl TestWave {
         let mut wave = TestWave::new(target, level);
         wave.w.all = u64::from(u32::MAX);
         wave
+    }
+
+    /// Returns the instruction set.
+    pub(crate) fn isa(&self) -> Isa {
+        isa(self.target, self.w.all >> 63 == 0)
     }
 
     /// Returns the number of lanes.

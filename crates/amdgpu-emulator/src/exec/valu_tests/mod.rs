@@ -420,6 +420,10 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
         }
     }
     for rig in rigs {
+        // Some instructions of gfx11 lack some forms, such as clamp of `v_dot2acc_f32_f16`. The disassembler's list has them from LLVM.
+        if rig.target.is_gfx11() && amdgpu_isa::encoded_length(rig.isa(), &form.words).is_none() {
+            return;
+        }
         let w = &mut rig.w;
         w.mode = mode;
         w.set_exec(exec);
