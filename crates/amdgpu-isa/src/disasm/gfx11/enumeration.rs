@@ -221,6 +221,10 @@ fn of_names(all: &mut Encodings) {
             all.insert([encoding.first_dword(TARGET, op, 2), high, 0x0001_0203]);
         }
     }
+    // s_getpc_b64 has no source.
+    for destination in [0, 2, 80, 96, 100, 110] {
+        all.insert([Encoding::Sop1.first_dword(TARGET, 71, destination << 16), 0, 0]);
+    }
     for lane in [4, 106, 124, 125, 128, 191, 253] {
         all.insert([Encoding::Vop3.first_dword(TARGET, 864, 5), lane << 9 | 0x102, 0]);
         all.insert([Encoding::Vop3.first_dword(TARGET, 865, 5), lane << 9 | 3, 0]);
