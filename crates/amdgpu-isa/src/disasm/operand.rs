@@ -175,7 +175,7 @@ impl Words {
     /// Returns a scalar source that is not a literal: a register, an inline constant, or another value that the code
     /// selects.
     pub(super) fn scalar_source(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
-        let is_vector_alu = self.first >> 31 == 0 || matches!(self.first >> 26, 0x34 | 0x32 | 0x33 | 0x35);
+        let is_vector_alu = self.first >> 31 == 0 || matches!(self.first >> 26, 0x32..=0x35);
         if let Some(constant) = constant(code, ty) {
             return Ok(constant);
         }

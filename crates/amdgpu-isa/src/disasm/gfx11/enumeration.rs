@@ -221,9 +221,31 @@ fn of_names(all: &mut Encodings) {
             all.insert([encoding.first_dword(TARGET, op, 2), high, 0x0001_0203]);
         }
     }
+    // s_getpc_b64 has no source.
+    for destination in [0, 2, 80, 96, 100, 110] {
+        all.insert([Encoding::Sop1.first_dword(TARGET, 71, destination << 16), 0, 0]);
+    }
     for lane in [4, 106, 124, 125, 128, 191, 253] {
         all.insert([Encoding::Vop3.first_dword(TARGET, 864, 5), lane << 9 | 0x102, 0]);
         all.insert([Encoding::Vop3.first_dword(TARGET, 865, 5), lane << 9 | 3, 0]);
+    }
+    // Of ds_gws_*, ds_ordered_count and ds_*_gs_reg_rtn: only with the GDS bit, and with the operands that each has.
+    for op in [24, 25, 26, 27, 28, 29, 63, 122, 123] {
+        for (low, high) in [(0, 0), (5, 4), (0, 0x400), (5, 0x0600_0004), (0, 0x0600_0400)] {
+            all.insert([Encoding::Ds.first_dword(TARGET, op, 0x2_0000 | low), high, 0]);
+        }
+    }
+    // v_dual_mov_b32 has one source.
+    for y in 0..19 {
+        all.insert([Encoding::Vopd.first_dword(TARGET, 8, y << 17 | 0x104), 0x0406_0000, 0x1234]);
+    }
+    // v_permlane16_b32, v_permlanex16_b32: the lanes are scalars.
+    for (n, lanes) in [4, 106, 124, 125, 128, 191, 253, 255].into_iter().enumerate() {
+        for op in [603, 604] {
+            let first = Encoding::Vop3.first_dword(TARGET, op, 5 | (n as u32 & 3) << 11);
+            all.insert([first, lanes << 18 | 7 << 9 | 0x102, 0x1234]);
+            all.insert([first, 7 << 18 | lanes << 9 | 0x103, 0x40]);
+        }
     }
     for literal in LITERALS {
         for op in [1, 24, 28, 80] {
