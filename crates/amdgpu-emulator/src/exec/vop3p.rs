@@ -408,7 +408,8 @@ impl<const BITS: u32> Exec for DotIu<BITS> {
         let select = Select(i.imm);
         // Of an unsigned source, the upper bits of a part that is sign-extended are cut off again.
         let keep = [0, 1].map(|n| if select.neg_lo(n) != 0 { !0 } else { (1u32 << BITS) - 1 });
-        let part = |v: u32, n: u32, keep: u32| ((v << (32 - BITS * (n + 1))) as i32 >> (32 - BITS)) & keep as i32;
+        let part =
+            |v: u32, n: u32, keep: u32| ((v << (32 - BITS * (n + 1))) as i32 >> (32 - BITS)) & keep as i32;
         by_exec!(w, MASKED => {
             for c in w.chunks() {
                 let (a, b, e) = (chunk(w, i, 0, 0, c), chunk(w, i, 1, 0, c), chunk(w, i, 2, 0, c));

@@ -48,7 +48,8 @@ impl Decoder<'_> {
                 Ty::Mix => Ty::F32,
                 ty => ty,
             };
-            *source = if n == 0 && self.target.is_gfx11() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE) {
+            *source = if n == 0 && self.target.is_gfx11() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE)
+            {
                 let (lanes, control) = self.lanes_of_source(partial, code)?;
                 dpp = Some(lanes);
                 Operand::Vector(control.src0 as u16)
@@ -62,7 +63,9 @@ impl Decoder<'_> {
                 Ty::B32 if row.name == "v_mfma_ld_scale_b32" => select.with(n, lo, hi, 0, 0),
                 // The sign of an f32 is in its high half.
                 // CDNA4 ISA, `V_DOT2_F32_BF16`: "NEG and ABS input modifiers do not affect S2".
-                Ty::F32 if row.name == "v_dot2_f32_bf16" && !self.target.is_gfx11() => select.with(n, 0, 1, 0, 0),
+                Ty::F32 if row.name == "v_dot2_f32_bf16" && !self.target.is_gfx11() => {
+                    select.with(n, 0, 1, 0, 0)
+                }
                 Ty::F32 => select.with(n, 0, 1, 0, neg_lo),
                 // Here the bit says whether the source is signed.
                 Ty::B32 if matches!(row.name, "v_dot4_i32_iu8" | "v_dot8_i32_iu4") => {
@@ -92,7 +95,8 @@ impl Decoder<'_> {
         sources[0] = Operand::Vector(temp(0));
         let mut inner = Inst { ext: None, ..partial.inst };
         set_sources(&mut inner, &sources);
-        let ext = ModifierInst { fixes: [Some(fix), None, None], dpp: Some(dpp), ..ModifierInst::around(inner) };
+        let ext =
+            ModifierInst { fixes: [Some(fix), None, None], dpp: Some(dpp), ..ModifierInst::around(inner) };
         partial.inst.exec = self.executor(MODIFIED);
         partial.inst.ext = Some(Box::new(ext));
     }

@@ -189,8 +189,12 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         "cvt_u32_f64" => bits(to_int(f64(a), 32, false)),
         "cvt_i32_f32" => bits(to_int(f64::from(f32(a)), 32, true)),
         "cvt_u32_f32" => bits(to_int(f64::from(f32(a)), 32, false)),
-        "cvt_pk_i16_f32" => bits(to_int(f64::from(f32(a)), 16, true) | to_int(f64::from(f32(b)), 16, true) << 16),
-        "cvt_pk_u16_f32" => bits(to_int(f64::from(f32(a)), 16, false) | to_int(f64::from(f32(b)), 16, false) << 16),
+        "cvt_pk_i16_f32" => {
+            bits(to_int(f64::from(f32(a)), 16, true) | to_int(f64::from(f32(b)), 16, true) << 16)
+        }
+        "cvt_pk_u16_f32" => {
+            bits(to_int(f64::from(f32(a)), 16, false) | to_int(f64::from(f32(b)), 16, false) << 16)
+        }
         "cvt_i16_f16" => bits(to_int(f16(a), 16, true)),
         "cvt_u16_f16" => bits(to_int(f16(a), 16, false)),
         "cvt_f64_i32" => f64_out(ia as f64),

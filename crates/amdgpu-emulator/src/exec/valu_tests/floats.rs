@@ -206,11 +206,7 @@ fn arithmetic(op: &str, size: u32, x: &In) -> Option<u64> {
         "mullit" => {
             let (second, third) = (f32(b), f32(c));
             let least = second == f32::MIN || second == f32::NEG_INFINITY || second.is_nan();
-            if least || third <= 0.0 || third.is_nan() {
-                0xff7f_ffff
-            } else {
-                exact::mul(size, round, a, b)
-            }
+            if least || third <= 0.0 || third.is_nan() { 0xff7f_ffff } else { exact::mul(size, round, a, b) }
         }
         "fma" | "fmamk" | "fmaak" | "fma_legacy" => fma(a, b, c),
         "fmac" => fma(a, b, old),

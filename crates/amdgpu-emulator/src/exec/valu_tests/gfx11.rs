@@ -192,7 +192,9 @@ fn lanes_move_within_rows_and_between_halves() {
             let same = random.next() & 1 != 0;
             let dst = if same { 1 } else { 2 };
             rig.w.set_s64(30, select);
-            for (name, row_of) in [("v_permlane16_b32", 0), ("v_permlanex16_b32", 16), ("v_permlane64_b32", 32)] {
+            for (name, row_of) in
+                [("v_permlane16_b32", 0), ("v_permlanex16_b32", 16), ("v_permlane64_b32", 32)]
+            {
                 let before = fill(&mut random, rig, 4);
                 rig.w.set_exec(exec);
                 if row_of == 32 {
@@ -250,8 +252,14 @@ fn halves_of_registers_are_exchanged() {
 #[test]
 fn m0_selects_registers() {
     let mut random = Random::new(115);
-    let names =
-        ["v_movreld_b32", "v_movrels_b32", "v_movrelsd_b32", "v_movrelsd_2_b32", "v_swaprel_b32", "v_swap_b32"];
+    let names = [
+        "v_movreld_b32",
+        "v_movrels_b32",
+        "v_movrelsd_b32",
+        "v_movrelsd_2_b32",
+        "v_swaprel_b32",
+        "v_swap_b32",
+    ];
     for rig in waves().iter_mut().flatten() {
         for _ in 0..40 {
             for name in names {
@@ -441,7 +449,9 @@ fn the_dot_product_of_bf16_in_vopd_accumulates() {
 fn vop3p_moves_lanes_of_its_first_source() {
     let mut random = Random::new(123);
     for rig in waves().iter_mut().flatten() {
-        for name in ["v_dot2_f32_f16", "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_dot2_f32_bf16"] {
+        for name in
+            ["v_dot2_f32_f16", "v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16", "v_dot2_f32_bf16"]
+        {
             let code = op(Encoding::Vop3p, name, TARGET);
             for _ in 0..40 {
                 let before = fill(&mut random, rig, 6);
