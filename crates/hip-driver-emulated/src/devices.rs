@@ -40,9 +40,9 @@ macro_rules! figures {
 /// Gbps over 8192 bits, two transfers in a cycle.
 ///
 /// gfx11: names, compute units and L2 caches are those of ROCm's "AMD GPU specifications" (docs/reference/gpu-specs.rst). clr
-/// counts half as many compute units (`rocdevice.cpp`, `enableWgpMode_`). Names are as rocminfo has them. Clocks of the core: rocminfo of these devices
-/// in issues of ROCm (gfx1100: ollama 3158, gfx1103: TheRock 1184, gfx1150: ROCm 6191, gfx1151: ds4 475), and the boost clocks of
-/// AMD's product pages (gfx1101, gfx1102, gfx1152, gfx1153). Clocks of the memory: hipInfo has a sixteenth of the rate of
+/// counts half as many compute units (`rocdevice.cpp`, `enableWgpMode_`), and so does this table. Names are as rocminfo has them. Clocks of the core: rocminfo of these devices
+/// in issues of ROCm (gfx1100: ollama 3158, gfx1103: TheRock 1184, gfx1150: ROCm 6191, gfx1151: ds4 475), and the boost clocks that
+/// AMD gives (gfx1101, gfx1102, gfx1152, gfx1153), which were not compared with a device. Clocks of the memory: hipInfo has a sixteenth of the rate of
 /// GDDR6 (1250 MHz for 20 Gbps) and a quarter of that of LPDDR5X; the rates are those of AMD's product pages: 20, 19.5 and 18
 /// Gbps of the cards, DDR5-5600, LPDDR5X-7500 and LPDDR5X-8000 of the processors.
 /// gfx1153 is a Radeon 820M for ROCm (TheRock, `therock_amdgpu_targets.cmake`), whose L2 cache no source states.
@@ -50,14 +50,14 @@ const FIGURES: &[Figures] = figures! {
     "gfx90a" "AMD Instinct MI250": 104, 1700, 1600 x 4096, Some(8 << 10);
     "gfx942" "AMD Instinct MI300X": 304, 2100, 2600 x 8192, Some(4 << 10);
     "gfx950" "AMD Instinct MI350X": 256, 2200, 4000 x 8192, Some(4 << 10);
-    "gfx1100" "AMD Radeon RX 7900 XTX": 96 / 2, 2526, 1250 x 384, Some(6 << 10);
-    "gfx1101" "AMD Radeon RX 7800 XT": 60 / 2, 2430, 1219 x 256, Some(4 << 10);
-    "gfx1102" "AMD Radeon RX 7600": 32 / 2, 2655, 1125 x 128, Some(2 << 10);
-    "gfx1103" "AMD Radeon 780M Graphics": 12 / 2, 2700, 2800 x 128, Some(2 << 10);
-    "gfx1150" "AMD Radeon 890M Graphics": 16 / 2, 2900, 1875 x 128, Some(2 << 10);
-    "gfx1151" "AMD Radeon 8060S Graphics": 40 / 2, 2900, 2000 x 256, Some(2 << 10);
-    "gfx1152" "AMD Radeon 860M Graphics": 8 / 2, 3000, 2000 x 128, Some(1 << 10);
-    "gfx1153" "AMD Radeon 820M Graphics": 2 / 2, 2800, 2000 x 128, None;
+    "gfx1100" "AMD Radeon RX 7900 XTX": 48, 2526, 1250 x 384, Some(6 << 10);
+    "gfx1101" "AMD Radeon RX 7800 XT": 30, 2430, 1219 x 256, Some(4 << 10);
+    "gfx1102" "AMD Radeon RX 7600": 16, 2655, 1125 x 128, Some(2 << 10);
+    "gfx1103" "AMD Radeon 780M Graphics": 6, 2700, 2800 x 128, Some(2 << 10);
+    "gfx1150" "AMD Radeon 890M Graphics": 8, 2900, 1875 x 128, Some(2 << 10);
+    "gfx1151" "AMD Radeon 8060S Graphics": 20, 2900, 2000 x 256, Some(2 << 10);
+    "gfx1152" "AMD Radeon 860M Graphics": 4, 3000, 2000 x 128, Some(1 << 10);
+    "gfx1153" "AMD Radeon 820M Graphics": 1, 2800, 2000 x 128, None;
 };
 
 /// The SIMDs whose registers a workgroup can have: those of a compute unit of gfx9, and of a workgroup processor of gfx11

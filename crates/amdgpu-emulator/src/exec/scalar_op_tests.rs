@@ -1,5 +1,7 @@
 //! Compares the float instructions of the SALU with exact numbers, rounded once, in any mode.
 
+use std::cmp::Ordering;
+
 use amdgpu_isa::flags::{ACC, LIT, LIT_FACTOR};
 use amdgpu_isa::{Encoding, Row, Target, Ty};
 
@@ -111,21 +113,21 @@ fn reference(name: &str, mode: Mode, [a, b, c]: [u64; 3]) -> u64 {
 }
 
 fn compares(name: &str, x: f64, y: f64) -> bool {
-    match name.split('_').nth(2).unwrap_or("") {
-        "lt" => x < y,
-        "eq" => x == y,
-        "le" => x <= y,
-        "gt" => x > y,
-        "lg" => x < y || x > y,
-        "ge" => x >= y,
-        "o" => !x.is_nan() && !y.is_nan(),
-        "u" => x.is_nan() || y.is_nan(),
-        "nge" => !(x >= y),
-        "nlg" => !(x < y || x > y),
-        "ngt" => !(x > y),
-        "nle" => !(x <= y),
-        "neq" => x != y,
-        "nlt" => !(x < y),
+    let order = x.partial_cmp(&y);
+    let relation = name.split('_').nth(2).unwrap_or("");
+    // "nlt" is "not less than", which NaN is; "neq" is "not equal".
+    if let Some(negated) = relation.strip_prefix('n') {
+        return !compares(&format!("s_cmp_{negated}"), x, y);
+    }
+    match relation {
+        "lt" => order.is_some_and(Ordering::is_lt),
+        "eq" => order.is_some_and(Ordering::is_eq),
+        "le" => order.is_some_and(Ordering::is_le),
+        "gt" => order.is_some_and(Ordering::is_gt),
+        "lg" => order.is_some_and(Ordering::is_ne),
+        "ge" => order.is_some_and(Ordering::is_ge),
+        "o" => order.is_some(),
+        "u" => order.is_none(),
         other => panic!("no reference for {other}"),
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn execute(
     for text in program {
         let found = encodings.iter().find(|(other, _)| other == text);
         let (_, encoding) = found.unwrap_or_else(|| panic!("no encoding of {text}"));
-        let read = disassemble_words(target, &encoding, 0).unwrap();
+        let read = disassemble_words(target, encoding, 0).unwrap();
         assert_eq!(read.text, *text);
         words.extend(*encoding);
     }
