@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use amdgpu_isa::flags::{EXEC_OUT, TRANS, WMMA};
-use amdgpu_isa::{Encoding, Mnemonic, Row, Sopp, Target, Vop1, Vop3};
+use amdgpu_isa::{Encoding, Mnemonic, Row, Sop1, Sopp, Target, Vop1, Vop3};
 
 use super::hazards::{Hazard, overlap};
 use crate::exec::inst::Inst;
@@ -41,6 +41,10 @@ impl RecentVector {
     pub(super) fn see(&mut self, at: u32, i: &Inst, info: &Info, target: Target) -> Option<Hazard> {
         if waits_for_vector(i) {
             self.0.iter_mut().for_each(|recent| recent.is_late = false);
+        }
+        if matches!(i.row.mnemonic, Mnemonic::Sop1(Sop1::s_setpc_b64 | Sop1::s_swappc_b64)) {
+            // A jump through a register takes longer, and compilers look at one function at a time.
+            self.0.clear();
         }
         if !i.row.is_valu() {
             return None;

@@ -70,7 +70,7 @@ impl Late {
         info: &Info,
         accesses: &[AccessedBytes],
     ) {
-        let begins = begun(info.counting, w.exec(), accesses);
+        let begins = begun(info.counting, w.exec(), accesses, cx.code.target);
         if begins[0].is_none() {
             return;
         }

@@ -87,7 +87,11 @@ impl WaveWaits {
     ) -> Option<(usize, RegisterUse)> {
         let in_order = |counter: Counter, order: Order| {
             order != Order::Any
-                && begins.iter().flatten().all(|begun| begun.counter == counter && begun.order == order)
+                && begins
+                    .iter()
+                    .flatten()
+                    .filter(|begun| begun.lanes != 0)
+                    .all(|begun| begun.counter == counter && begun.order == order)
         };
         let loads = operand.is_write && begins.iter().any(Option::is_some);
         self.outstanding.iter_mut().enumerate().find_map(|(n, (counter, order, item))| {
@@ -190,7 +194,7 @@ impl Waits {
         if any {
             state.find_pending();
         }
-        let begins = begun(next.info.counting, next.w.exec(), next.accesses);
+        let begins = begun(next.info.counting, next.w.exec(), next.accesses, cx.code.target);
         if !state.outstanding.is_empty() {
             self.check_registers(shared, cx, next, &begins);
             self.check_lds_loads(shared, cx, next);

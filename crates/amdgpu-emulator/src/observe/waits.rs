@@ -321,8 +321,14 @@ pub(crate) struct Begun {
     pub(crate) lanes: u64,
 }
 
-/// Returns the operations that an instruction begins for the lanes in `exec`. `accesses` is what it accesses.
-pub(crate) fn begun(counting: Counting, exec: u64, accesses: &[AccessedBytes]) -> [Option<Begun>; 2] {
+/// Returns the operations that an instruction begins for the lanes in `exec`. `accesses` is what it accesses. On gfx11, FLAT always counts
+/// both, and each in the order of issue (LLVM, `GCNSubtarget::hasFlatLgkmVMemCountInOrder`).
+pub(crate) fn begun(
+    counting: Counting,
+    exec: u64,
+    accesses: &[AccessedBytes],
+    target: Target,
+) -> [Option<Begun>; 2] {
     let one = |counter, order, lanes| [Some(Begun { counter, order, lanes }), None];
     match counting {
         Counting::Nothing | Counting::Wait(_) => [None; 2],
@@ -338,15 +344,21 @@ pub(crate) fn begun(counting: Counting, exec: u64, accesses: &[AccessedBytes]) -
                 .iter()
                 .filter(|accessed| accessed.space == MemorySpace::Lds)
                 .fold(0, |lanes, accessed| lanes | accessed.lanes);
-            // An instruction that accesses both ends in no order.
+            let in_order = target.is_gfx11();
+            // On gfx9, an instruction that accesses both ends in no order.
             let (memory, lds) = match (exec & !in_lds, in_lds) {
+                _ if in_order => (Order::Memory, Order::Lds),
                 (_, 0) => (Order::Memory, Order::Any),
                 (0, _) => (Order::Any, Order::Lds),
                 _ => (Order::Any, Order::Any),
             };
             [
                 Some(Begun { counter: memory_counter, order: memory, lanes: exec & !in_lds }),
-                (in_lds != 0).then_some(Begun { counter: Counter::Scalar, order: lds, lanes: in_lds }),
+                (in_order || in_lds != 0).then_some(Begun {
+                    counter: Counter::Scalar,
+                    order: lds,
+                    lanes: in_lds,
+                }),
             ]
         }
     }
