@@ -187,8 +187,8 @@ macro_rules! by_exec {
 }
 pub(crate) use by_exec;
 
-/// Runs `$body` for each chunk of the wave. The inner loop has a constant length, so that the compiler unrolls it: waves of 64 then cost
-/// one branch more than if all waves had 64 lanes, and waves of 32 none.
+/// Runs `$body` for each chunk of the wave, of which there are two or four. The inner loop has a constant length, so that the compiler
+/// can unroll it.
 macro_rules! each_chunk {
     ($w:ident, $chunk:ident => $body:block) => {
         for pair in 0..$w.chunk_pairs() {
