@@ -5,9 +5,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{
-    Forms, Word, all, any, but_portable, by_exec, collect, each_chunk, load, ones, scalar, store,
-};
+use crate::exec::lanes::{Forms, Word, all, any, but_portable, by_exec, collect, load, ones, scalar, store};
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::state::wave::{CHUNK, Lanes, Wave, expand};
 
@@ -98,7 +96,7 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
         }
         let mut mask = 0;
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
@@ -108,7 +106,7 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
                 }
                 mask |= collect(c, flags);
                 store::<_, MASKED>(w, i.dst, c, &d);
-            });
+            }
         });
         w.set_mask(i.sdst, mask & w.exec());
         Flow::Next
@@ -137,7 +135,7 @@ impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
         let mut pick = Lanes::ZERO;
         expand(w.s64(i.src[2]), &mut pick);
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let mut d = [0u32; CHUNK];
@@ -145,7 +143,7 @@ impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
                     d[j] = b[j] & pick.0[c][j] | a[j] & !pick.0[c][j];
                 }
                 store::<_, MASKED>(w, i.dst, c, &d);
-            });
+            }
         });
         Flow::Next
     }
@@ -234,7 +232,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
         let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };
         let mut mask = 0;
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let a = operand::<_, SCALAR>(w, i, 0, c, sa);
                 let b = operand::<_, SCALAR>(w, i, 1, c, sb);
                 let e = operand::<_, SCALAR>(w, i, 2, c, sc);
@@ -250,7 +248,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
                     mask |= collect(c, flags);
                 }
                 store::<_, MASKED>(w, i.dst, c, &d);
-            });
+            }
         });
         w.set_mask(i.sdst, mask & w.exec());
         Flow::Next

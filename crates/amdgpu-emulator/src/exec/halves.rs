@@ -15,8 +15,7 @@ use super::convert::{
 use super::transcendental::{RcpF16, SqrtF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{
-    Each1, Each2, Each3, Forms, Op2, SOURCE_HALVES, all, any, by_exec, each_chunk, half_written, is_scalar,
-    store,
+    Each1, Each2, Each3, Forms, Op2, SOURCE_HALVES, all, any, by_exec, half_written, is_scalar, store,
 };
 use crate::exec::level::{Columns, with_f16c};
 use crate::exec::number::float::Float;
@@ -436,7 +435,7 @@ impl<P: Packed, O: HalfOp> Exec for PackedHalves<P, O> {
         }
         let clamp = Select(i.imm).clamp();
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let mut x = [[0; CHUNK]; 3];
                 for n in 0..O::SOURCES {
                     x[n] = w.v(src[n]).0[c];
@@ -449,7 +448,7 @@ impl<P: Packed, O: HalfOp> Exec for PackedHalves<P, O> {
                 }
                 let d: [u32; CHUNK] = bytemuck::must_cast(d);
                 store::<_, MASKED>(w, i.dst, c, &d);
-            });
+            }
         });
         Flow::Next
     }
@@ -475,11 +474,11 @@ impl Exec for PkFmac {
             return Each3::<PkFmacF16>::exec(w, cx, i);
         }
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let x = [any::<u32, false>(w, i, 0, c), any::<u32, false>(w, i, 1, c), any::<u32, false>(w, i, 2, c)];
                 let d: [u32; CHUNK] = bytemuck::must_cast(both::<Fma<Half>>(m, x));
                 store::<_, MASKED>(w, i.dst, c, &d);
-            });
+            }
         });
         Flow::Next
     }
@@ -502,7 +501,7 @@ impl<O: Op2, const ZERO: bool> Exec for CvtPk<O, ZERO> {
             return Each2::<O>::exec(w, cx, i);
         }
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let (a, b) = (any::<f32, false>(w, i, 0, c), any::<f32, false>(w, i, 1, c));
                 let (low, high) = (narrow::<ZERO>(a), narrow::<ZERO>(b));
                 let mut d = [0; CHUNK];
@@ -510,7 +509,7 @@ impl<O: Op2, const ZERO: bool> Exec for CvtPk<O, ZERO> {
                     d[j] = u32::from(low[j]) | u32::from(high[j]) << 16;
                 }
                 store::<_, MASKED>(w, i.dst, c, &d);
-            });
+            }
         });
         Flow::Next
     }

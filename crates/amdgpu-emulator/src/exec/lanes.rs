@@ -187,17 +187,6 @@ macro_rules! by_exec {
 }
 pub(crate) use by_exec;
 
-/// Runs `$body` for each chunk of the wave, of which there are two or four. The inner loop has a constant length, so that the compiler
-/// can unroll it.
-macro_rules! each_chunk {
-    ($w:ident, $chunk:ident => $body:block) => {
-        for pair in 0..$w.chunk_pairs() {
-            for $chunk in 2 * pair..2 * pair + 2 $body
-        }
-    };
-}
-pub(crate) use each_chunk;
-
 /// A comparison of one lane's values. Its executors write the mask of the results, 0 in inactive lanes, to
 /// `Inst::sdst`; those of `v_cmpx` write it to EXEC too.
 pub(crate) trait OpCmp {
@@ -322,10 +311,10 @@ impl<O: OpCmp> Exec for CmpAny<O> {
             return if x { EachCmp::<O, true>::run(w, i) } else { EachCmp::<O, false>::run(w, i) };
         }
         let mut mask = 0;
-        each_chunk!(w, c => {
+        for c in w.chunks() {
             let (a, b) = (any::<O::A, false>(w, i, 0, c), any::<O::B, false>(w, i, 1, c));
             mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
-        });
+        }
         mask &= w.exec();
         w.set_mask(i.sdst, mask);
         if x {
@@ -348,11 +337,11 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> 
         let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
         let mut mask = 0;
-        each_chunk!(w, c => {
+        for c in w.chunks() {
             let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
             let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
             mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
-        });
+        }
         mask &= w.exec();
         w.set_mask(i.sdst, mask);
         if X {
@@ -485,11 +474,11 @@ macro_rules! lane_operations {
                     return $Each::<O>::run(w, i);
                 }
                 by_exec!(w, MASKED => {
-                    each_chunk!(w, chunk => {
+                    for chunk in w.chunks() {
                         $(let $v = any::<_, SIGNS>(w, i, $n, chunk);)*
                         let d = $Each::<O>::fast_chunk(m, $($v),*);
                         store::<_, MASKED>(w, i.dst, chunk, &d);
-                    });
+                    }
                 });
                 Flow::Next
             }
@@ -506,11 +495,11 @@ macro_rules! lane_operations {
                 }
                 $(let $v = if SCALAR >> $n & 1 != 0 { scalar(w, i.src[$n]) } else { O::$Source::ZERO };)*
                 by_exec!(w, MASKED => {
-                    each_chunk!(w, chunk => {
+                    for chunk in w.chunks() {
                         $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { load(w, i.src[$n], chunk) };)*
                         let d = $Each::<O>::fast_chunk(m, $($v),*);
                         store::<_, MASKED>(w, i.dst, chunk, &d);
-                    });
+                    }
                 });
                 Flow::Next
             }

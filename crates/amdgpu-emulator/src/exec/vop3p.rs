@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, all, any, by_exec, each_chunk, load, store};
+use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, all, any, by_exec, load, store};
 use crate::exec::level::with_f16c;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, InLoops};
@@ -82,12 +82,12 @@ executors! {
     PkMov |w, _, i| {
         let select = Select(i.imm);
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let lo = chunk(w, i, 0, select.lo(0), c);
                 let hi = chunk(w, i, 1, select.lo(1), c);
                 store::<_, MASKED>(w, i.dst, c, &lo);
                 store::<_, MASKED>(w, i.dst.wrapping_add(1), c, &hi);
-            });
+            }
         });
         Flow::Next
     }
@@ -151,7 +151,7 @@ impl<const TO: u8, V: Conversion> Exec for FmaMix<TO, V> {
             return slow_mix::<TO>(w, i);
         }
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let a = mixed_chunk::<V>(w, i, 0, c);
                 let b = mixed_chunk::<V>(w, i, 1, c);
                 let e = mixed_chunk::<V>(w, i, 2, c);
@@ -170,7 +170,7 @@ impl<const TO: u8, V: Conversion> Exec for FmaMix<TO, V> {
                     }
                     store::<_, MASKED>(w, i.dst, c, &d);
                 }
-            });
+            }
         });
         Flow::Next
     }
@@ -226,14 +226,14 @@ fn moded<O: Op3>(w: &Wave, src: [u16; 3], l: usize) -> u32 {
 fn run_dot<O: Op3>(w: &mut Wave, i: &Inst, src: [u16; 3]) {
     let m = w.mode;
     by_exec!(w, MASKED => {
-        each_chunk!(w, c => {
+        for c in w.chunks() {
             let (a, b, e) = (load(w, src[0], c), load(w, src[1], c), load(w, src[2], c));
             let mut d = [O::D::ZERO; CHUNK];
             for j in 0..CHUNK {
                 d[j] = O::f(m, a[j], b[j], e[j]);
             }
             store::<_, MASKED>(w, i.dst, c, &d);
-        });
+        }
     });
 }
 
@@ -275,7 +275,7 @@ impl<const SHORT: bool, V: Conversion> Exec for DotF16<SHORT, V> {
         let clamp = !SHORT && Select(i.imm).clamp();
         let src = if SHORT { i.src } else { halves(w, i, 3) };
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let mut x = [[0; CHUNK]; 3];
                 for n in 0..3 {
                     x[n] = if SHORT { any::<u32, false>(w, i, n, c) } else { w.v(src[n]).0[c] };
@@ -288,7 +288,7 @@ impl<const SHORT: bool, V: Conversion> Exec for DotF16<SHORT, V> {
                     d[j] = if clamp { unit(m, sum) } else { sum };
                 }
                 store::<_, MASKED>(w, i.dst, c, &d);
-            });
+            }
         });
         Flow::Next
     }
@@ -411,7 +411,7 @@ impl<const BITS: u32> Exec for DotIu<BITS> {
         let part =
             |v: u32, n: u32, keep: u32| ((v << (32 - BITS * (n + 1))) as i32 >> (32 - BITS)) & keep as i32;
         by_exec!(w, MASKED => {
-            each_chunk!(w, c => {
+            for c in w.chunks() {
                 let (a, b, e) = (chunk(w, i, 0, 0, c), chunk(w, i, 1, 0, c), chunk(w, i, 2, 0, c));
                 let mut d = [0; CHUNK];
                 for j in 0..CHUNK {
@@ -423,7 +423,7 @@ impl<const BITS: u32> Exec for DotIu<BITS> {
                     d[j] = if select.clamp() { e.saturating_add(sum) } else { e.wrapping_add(sum) };
                 }
                 store::<_, MASKED>(w, i.dst, c, &d);
-            });
+            }
         });
         Flow::Next
     }

@@ -348,12 +348,6 @@ impl Wave {
         0..2 + (self.all >> 63 << 1) as usize
     }
 
-    /// Returns the number of pairs of chunks that the wave has: 2, or 1 in a wave of 32.
-    #[inline(always)]
-    pub(crate) fn chunk_pairs(&self) -> usize {
-        1 + (self.all >> 63) as usize
-    }
-
     /// Sets the mask of lanes at a scalar index. In a wave of 32 it is one register.
     #[inline(always)]
     pub(crate) fn set_mask(&mut self, index: u16, mask: u64) {
