@@ -104,14 +104,11 @@ impl BoxCopy {
         // All rows are of the same two allocations.
         let Some((first, _)) = routes.first() else { return Ok(()) };
         first.begin(process, queue)?;
-        let pinned = self.pin_rows(process, first, routes.len());
-        let copied = self.enqueue(process, &routes, queue).and_then(|()| {
-            let queue = Queue { waits: queue.waits || pinned.is_some(), ..queue };
-            queue.finish_on(process, first.devices(queue))
-        });
-        // Waits for the rows that were enqueued, if one was refused.
-        drop(pinned);
-        copied
+        if let Some(stage) = self.stage(process, &routes) {
+            return stage.copy(&routes, queue);
+        }
+        self.enqueue(process, &routes, queue)?;
+        queue.finish_on(process, first.devices(queue))
     }
 
     /// Enqueues the rows, which were checked.
@@ -125,33 +122,61 @@ impl BoxCopy {
         Ok(())
     }
 
-    /// Pins the destination of many rows for the time of the copy: a copy to pageable memory waits, and would for each row.
-    fn pin_rows<'a>(&self, process: &'a Process, first: &CopyRoute, rows: usize) -> Option<PinnedRows<'a>> {
+    /// Returns pinned memory for many rows that are copied to pageable memory; `None` for other copies, or if there is none.
+    fn stage<'a>(&self, process: &'a Process, routes: &[(CopyRoute, usize)]) -> Option<Stage<'a>> {
+        let (first, row) = routes.first()?;
         let is_pageable = matches!(process.place(self.dst.start, 1), Ok(Place::Pageable));
-        if rows < 2 || !is_pageable || !matches!(first.way, Way::ToHost(..)) {
+        if routes.len() < 2 || !is_pageable || !matches!(first.way, Way::ToHost(..)) {
             return None;
         }
-        let bytes = self.dst.extent(self.width, self.height, self.depth).ok()?;
+        let bytes = (row * routes.len()).min(STAGE).max(*row);
         let device = thread::device();
-        // SAFETY: the program passes memory that it may write until the copy has run, and the rows are unpinned before that is
-        // reported to it.
-        let pinned = unsafe { process.unlayered.host_register(device, self.dst.start.host(), bytes) }.ok()?;
-        Some(PinnedRows { process, device, pinned })
+        let pinned = process.unlayered.host_malloc(device, bytes).ok()?;
+        Some(Stage { process, device, pinned })
     }
 }
 
-/// Memory that is pinned until this is dropped, which waits for the devices.
-struct PinnedRows<'a> {
+/// The most bytes of pinned memory for a copy to pageable memory, unless a row is longer.
+const STAGE: usize = 4 << 20;
+
+/// Pinned memory through which rows are copied to pageable memory: a copy straight to that waits, and would for each row.
+///
+/// To pin the destination instead is not possible: other threads may copy to the same memory, or to the same page.
+struct Stage<'a> {
     process: &'a Process,
     device: DeviceId,
     pinned: PinnedAllocation,
 }
 
-impl Drop for PinnedRows<'_> {
+impl Stage<'_> {
+    /// Copies the rows, which were checked, and waits for them.
+    fn copy(&self, routes: &[(CopyRoute, usize)], queue: Queue) -> HipResult {
+        let mut rest = routes;
+        while let Some((first, row)) = rest.first() {
+            let (rows, later) = rest.split_at((self.pinned.bytes / row).clamp(1, rest.len()));
+            let staged = || (0..).map(|n| Address(self.pinned.host.as_ptr() as u64).offset(n * row));
+            let enqueued = rows.iter().zip(staged()).try_for_each(|((route, bytes), to)| {
+                CopyRoute { dst: to, ..*route }.enqueue(self.process, *bytes, queue)
+            });
+            // For the rows that were enqueued, too, if one was refused: the stage is freed then.
+            let waiting = Queue { waits: true, ..queue };
+            let waited = waiting.finish_on(self.process, first.devices(waiting));
+            enqueued.and(waited)?;
+            for ((route, bytes), from) in rows.iter().zip(staged()) {
+                // SAFETY: the program passes memory of its own that it may write until the copy has run. The rows are in the stage.
+                unsafe { from.host::<u8>().copy_to_nonoverlapping(route.dst.host(), *bytes) };
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        // SAFETY: it was registered until now, and unregistering waits for the work that uses it.
-        let unpinned = unsafe { self.process.unlayered.host_unregister(self.device, self.pinned) };
-        if let Err(error) = unpinned {
+        // SAFETY: the same driver allocated it, and `copy` has waited for the work that uses it.
+        let freed = unsafe { self.process.unlayered.host_free(self.device, self.pinned) };
+        if let Err(error) = freed {
             log::debug!("{error}");
         }
     }

@@ -36,6 +36,16 @@ fn reads_may_end_in_the_last_16_bytes_and_lds_in_its_granule() {
     }
 }
 
+/// Threads may copy rows to the same pageable memory: nothing of it is pinned meanwhile.
+#[test]
+fn threads_copy_rows_to_the_same_memory() {
+    let Some(rows) = program("rows.hip") else { return };
+    let ran = exec(&["--validate"], &[rows.to_str().unwrap()]);
+    let (out, err) = (text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(out, "small: 1\nlarge: 1\nlong: 1\n", "{err}");
+    assert!(err.contains("validation: 0 violations, 0 leaks"), "{err}");
+}
+
 /// A graph with nodes of two devices runs each where it was added, and one that has become wrong runs nothing. A copy of many rows
 /// to pageable memory waits once. With `HIP_LAUNCH_BLOCKING=1`, a launch returns its kernel's fault.
 #[test]
