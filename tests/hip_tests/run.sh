@@ -5,7 +5,8 @@
 # (`memory.hipMalloc:Unit_hipMalloc_*`). Writes FOLDER/results.tsv, in the order of the list: executable, case, result,
 # milliseconds; and what each case printed, in FOLDER/output. Fails if a case that list.tsv has as passing does not pass.
 #
-# HIPLAUNCH is the program, LIMIT the seconds that a case may take (60), JOBS how many cases run at a time, DEVICES how many
+# TARGET, if it is not gfx90a, is what build.sh compiled for: list.TARGET.tsv has the cases that differ there. HIPLAUNCH is the
+# program, LIMIT the seconds that a case may take (60), JOBS how many cases run at a time, DEVICES how many
 # devices they see (2).
 set -euo pipefail
 (($#)) || { sed -n '2,/^set/{/^#/s/^# \?//p}' "$0"; exit 2; }
@@ -93,4 +94,4 @@ LC_ALL=C awk -F '\t' '
   want == "pass" && $3 != "pass" { print "must pass: " $1 " " $2 ": " $3; failed++ }
   want != "pass" && $3 == "pass" { print "passes now: " $1 " " $2 ", in the list: " want }
   END { printf "%d cases, %d passed, %d that must pass did not\n", cases, passed, failed; exit failed > 0 }
-' "$here/list.tsv" "$folder/results.tsv"
+' <(cat "$here/list.tsv" "$here/list.${TARGET:-gfx90a}.tsv" 2>/dev/null) "$folder/results.tsv"
