@@ -3,6 +3,7 @@
 #
 #   tests/tinygrad/run.sh CHECKOUT all [PYTEST-OPTIONS]     its suites of operations, graphs, schedules and several devices
 #   tests/tinygrad/run.sh CHECKOUT ci [PYTEST-OPTIONS]      what CI runs: at most 3 minutes on two cores
+#   tests/tinygrad/run.sh CHECKOUT instructions [PYTEST-OPTIONS]    its tests of single instructions of RDNA3, on TARGET gfx1100 or another
 #   tests/tinygrad/run.sh CHECKOUT FILE... [PYTEST-OPTIONS] these of its files, such as test/backend/test_ops.py
 #
 # CHECKOUT is tinygrad's repository at the version that is installed. PYTHON is the interpreter that has tinygrad, torch, pytest,
@@ -45,6 +46,14 @@ ci)
     tests $several "$@"
     # The operations are compared with torch.
     ! "$python" -c 'import torch' 2>/dev/null || tests test/backend/test_ops.py -k "$operations" "$@"
+    ;;
+instructions)
+    shift
+    # With the checkout's own tinygrad, whose assembler these tests are for.
+    ln -s "$checkout/tinygrad" "$work/"
+    export PYTHONPATH="$here:$work:$PYTHONPATH" HIPLAUNCH_EMULATOR_TARGET="${TARGET:-gfx1100}"
+    tests -p instructions test/amd/hw --ignore=test/amd/hw/test_cdna_sdwa.py --ignore=test/amd/hw/test_cdna_vop3.py \
+        --ignore=test/amd/hw/test_rdna4_permlane_var.py "$@"
     ;;
 *) tests "$@" ;;
 esac

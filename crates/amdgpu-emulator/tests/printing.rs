@@ -12,16 +12,22 @@ use amdgpu_emulator::{Error, FaultCause, Machine, Printer, PrintfStream};
 use code_object::{CodeObject, Processor, TargetId};
 use common::{Rig, U32, U64, threads};
 
-const BUNDLE: &[u8] = include_bytes!("data/printing.gfx90a.bundle");
+const PRINTING: &[u8] = include_bytes!("data/printing.gfx90a.bundle");
+const HEAP: &[u8] = include_bytes!("data/heap.gfx90a.bundle");
 
-/// Returns a machine with the kernels and this printer.
-fn rig_with(count: usize, printer: Printer) -> Rig {
+/// Returns a machine with the kernels of a bundle and this printer.
+fn rig_of(bundle: &[u8], count: usize, printer: Printer) -> Rig {
     let mut config = threads(count);
     config.printer = printer;
     let machine = Machine::new(config).unwrap();
-    let object = CodeObject::from_any(BUNDLE, &TargetId::new(Processor::Gfx90a)).unwrap();
+    let object = CodeObject::from_any(bundle, &TargetId::new(Processor::Gfx90a)).unwrap();
     let program = machine.load(&object).unwrap();
     Rig { machine, program, name: "printing" }
+}
+
+/// Returns a machine with the kernels that print and this printer.
+fn rig_with(count: usize, printer: Printer) -> Rig {
+    rig_of(PRINTING, count, printer)
 }
 
 type Lines = Arc<Mutex<Vec<(PrintfStream, String)>>>;
@@ -80,6 +86,18 @@ fn malloc_and_free_on_the_device() {
     rig.run("heap", 4, 64, &[U64(out)]);
     let expected: Vec<u32> = (0..256).map(|n| 6 * (n % 64)).collect();
     assert_eq!(rig.read(out, 256), expected);
+}
+
+/// In code object v5 the heap is an argument, and all kernels have the same: what one takes, another frees.
+#[test]
+fn the_heap_is_the_devices() {
+    let rig = rig_of(HEAP, 1, Printer::new(|_, _| {}));
+    let (values, out) = (rig.words(&[0; 128]), rig.words(&[0; 64]));
+    for _ in 0..3 {
+        rig.run("keep", 1, 64, &[U64(values)]);
+        rig.run("take", 1, 64, &[U64(values), U64(out)]);
+        assert_eq!(rig.read(out, 64), (0..64).map(|n| 3 * n).collect::<Vec<u32>>());
+    }
 }
 
 /// If any thread panics, the dispatch is an error, and the machine can be used afterwards.

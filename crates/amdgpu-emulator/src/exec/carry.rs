@@ -162,6 +162,8 @@ pub(crate) trait OpFlag {
     type D: Word;
     type A: Word;
     type C: Word;
+    /// Whether denormals are flushed as the mode says.
+    const FLUSHES: bool = false;
     fn f(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, u32);
     /// Computes the result of `f` faster, if its flag is not set and the second number returned is 0.
     #[inline(always)]
@@ -228,19 +230,25 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
         let sa = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { O::A::ZERO };
         let sc = if SCALAR & 4 != 0 { scalar(&w.r, i.src[2]) } else { O::C::ZERO };
+        let m = w.mode;
+        let flushes = O::FLUSHES && !m.is_default_float();
         let mut mask = 0;
         active_chunks!(w, MASKED, r, mask_of_lanes, c => {
-            let a = operand::<_, SCALAR>(r, i, 0, c, sa);
-            let b = operand::<_, SCALAR>(r, i, 1, c, sb);
-            let e = operand::<_, SCALAR>(r, i, 2, c, sc);
+            let mut a = operand::<_, SCALAR>(r, i, 0, c, sa);
+            let mut b = operand::<_, SCALAR>(r, i, 1, c, sb);
+            let mut e = operand::<_, SCALAR>(r, i, 2, c, sc);
             let (mut d, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
             for j in 0..CHUNK {
                 (d[j], unsure[j]) = O::fast(a[j], b[j], e[j]);
             }
-            if unsure.iter().fold(0, |any, one| any | one) != 0 {
+            if flushes || unsure.iter().fold(0, |any, one| any | one) != 0 {
                 let mut flags = [0; CHUNK];
                 for j in 0..CHUNK {
+                    if flushes {
+                        (a[j], b[j], e[j]) = (a[j].flush(m, false), b[j].flush(m, false), e[j].flush(m, false));
+                    }
                     (d[j], flags[j]) = O::f(a[j], b[j], e[j]);
+                    d[j] = if flushes { d[j].flush(m, true) } else { d[j] };
                 }
                 mask |= collect(c, flags);
             }

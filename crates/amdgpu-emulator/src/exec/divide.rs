@@ -122,12 +122,14 @@ divide!(f64, u64, i64, {
 ///
 /// The conditions in the ISA documents give wrong quotients: if the quotient is tiny, they scale a huge denominator up,
 /// to infinity. The conditions here depend on exponents alone. AMD measured them on gfx1100 and gfx1201 (`division.h`
-/// of rocjitsu in ROCm's rocm-systems); the documents of these describe the instruction in the same words.
+/// of rocjitsu in ROCm's rocm-systems); the documents of these describe the instruction in the same words. So does the flag of zeros,
+/// which they have as never set, and that denormals are flushed first, as tinygrad's tests on RDNA3 find too (`test/amd/hw`).
 pub(crate) struct DivScale<T>(PhantomData<T>);
 impl<T: Divide> OpFlag for DivScale<T> {
     type D = T;
     type A = T;
     type C = T;
+    const FLUSHES: bool = true;
     #[inline(always)]
     fn f(value: T, denominator: T, numerator: T) -> (T, u32) {
         // All conditions are computed, so that the compiler vectorises the loop over lanes.
@@ -147,7 +149,7 @@ impl<T: Divide> OpFlag for DivScale<T> {
         let scaled = value.mul(if up { T::SCALES[0] } else { factor });
         let value = if value.is_nan() { value.quiet() } else { scaled };
         let indefinite = denominator.is_zero() | numerator.is_zero();
-        (if indefinite { T::INDEFINITE.negate() } else { value }, ones(flag & !indefinite))
+        (if indefinite { T::INDEFINITE.negate() } else { value }, ones(flag))
     }
     #[inline(always)]
     fn fast(value: T, denominator: T, numerator: T) -> (T, u32) {

@@ -155,10 +155,12 @@ impl PrivateMemory {
     }
 }
 
-/// The guest addresses of what a dispatch's own memory has behind the kernarg segment.
+/// The guest addresses that hidden arguments have: of what a dispatch's own memory has behind the kernarg segment, and of the device's
+/// heap. 0 is what the kernel does not ask for.
 struct Layout {
     hostcall: u64,
     printf: u64,
+    heap: u64,
 }
 
 /// The memory that a dispatch has for itself, with the buffers through which the kernel calls the host.
@@ -193,10 +195,16 @@ impl OwnMemory {
             PrintfBuffer::new(Arc::clone(&block), printf_at, printer.clone(), formats)
         });
         let hostcall = calls_host.then(|| {
-            let (block, space) = (Arc::clone(&block), Arc::clone(space));
-            Arc::new(Hostcall::new(block, hostcall_at, all_waves, space, printer))
+            Arc::new(Hostcall::new(Arc::clone(&block), hostcall_at, all_waves, Arc::clone(space), printer))
         });
-        Ok(OwnMemory { block, layout: Layout { hostcall: hostcall_at, printf: printf_at }, hostcall, printf })
+        let has_heap = k.hidden_arg(HiddenArg::HeapV1).is_some();
+        let heap = if has_heap { space.device_heap()? } else { 0 };
+        Ok(OwnMemory {
+            block,
+            layout: Layout { hostcall: hostcall_at, printf: printf_at, heap },
+            hostcall,
+            printf,
+        })
     }
 }
 
@@ -561,9 +569,10 @@ fn write_hidden(
             HiddenArg::QueuePtr => QUEUE,
             HiddenArg::HostcallBuffer => layout.hostcall,
             HiddenArg::PrintfBuffer => layout.printf,
+            HiddenArg::HeapV1 => layout.heap,
             // What clr writes for a launch on one device.
             HiddenArg::MultigridSyncArg => d.cooperative.into(),
-            // Offsets are 0 in HIP; there is no heap or device queue.
+            // Offsets are 0 in HIP; there is no device queue.
             _ => 0,
         };
         let bytes = value.to_le_bytes();

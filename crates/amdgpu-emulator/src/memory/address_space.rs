@@ -114,6 +114,8 @@ pub struct AddressSpace {
     inner: Mutex<Inner>,
     capacity: u64,
     blocks: Arc<Blocks>,
+    /// The address of the device's heap, once it is there.
+    pub(super) heap: Mutex<Option<u64>>,
 }
 
 impl AddressSpace {
@@ -150,6 +152,7 @@ impl AddressSpace {
             }),
             capacity,
             blocks: Arc::default(),
+            heap: Mutex::default(),
         }
     }
 

@@ -15,6 +15,7 @@ mod backing;
 pub(crate) mod blocks;
 pub(crate) mod bounds;
 pub(crate) mod cells;
+mod device_heap;
 mod gather;
 pub(crate) mod grain;
 mod guest_range;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Rebuilds the test kernels. Nothing but clang is needed: version 15 for code object v4, 22 for v5; but for
-# printing.hip and cooperative.hip a hipcc with its headers and device library (Debian's 5.2).
+# printing.hip, heap.hip and cooperative.hip a hipcc with its headers and device library (Debian's 5.2).
 cd "$(dirname "$0")" || exit
 common="-x hip --cuda-device-only -nogpuinc -nogpulib -Wno-everything --no-gpu-bundle-output"
 ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O3 -o kernels.gfx90a.co kernels.hip &&
@@ -19,5 +19,6 @@ ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -
 ${CLANG22:-clang-22} $common --offload-arch=gfx942 -mcode-object-version=5 -O2 \
     -o waiting.gfx942.co waiting.hip &&
 ${HIPCC:-hipcc} --genco --offload-arch=gfx90a -O2 -o printing.gfx90a.bundle printing.hip &&
+${HIPCC:-hipcc} --genco --offload-arch=gfx90a -O2 -mcode-object-version=5 -o heap.gfx90a.bundle heap.hip &&
 ${HIPCC:-hipcc} --genco --offload-arch=gfx90a -O2 -o cooperative.gfx90a.bundle cooperative.hip &&
 chmod -x ./*.co ./*.bundle

@@ -432,12 +432,9 @@ fn scale(
     tiny: i32,
     power: i32,
 ) -> (f64, bool) {
-    if r == 0.0 || q == 0.0 {
-        return (f64::NAN, false);
-    }
     let [up, down] = [power, -power].map(|n| p * 2f64.powi(n));
     let of_denominator = p == q;
-    match (r_field - q_field, q_field) {
+    let (d, flag) = match (r_field - q_field, q_field) {
         (distance, _) if distance >= far => (if of_denominator { up } else { p }, true),
         (_, 0) => (up, false),
         (distance, field) if field >= huge && distance <= -far => {
@@ -446,7 +443,8 @@ fn scale(
         (_, field) if field >= huge => (down, false),
         (distance, _) if distance <= -far => (if of_denominator { p } else { up }, true),
         _ => (if r_field <= tiny { up } else { p }, false),
-    }
+    };
+    (if r == 0.0 || q == 0.0 { f64::NAN } else { d }, flag)
 }
 
 /// Returns 53 bits of 2/pi.

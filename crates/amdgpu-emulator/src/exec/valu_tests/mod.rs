@@ -168,7 +168,6 @@ fn keeps_denormals(name: &str) -> bool {
         "cvt_f32_bf8",
         "cvt_pk_f32_",
         "cvt_f32_bf16",
-        "div_scale",
         "div_fmas",
         "class",
     ]
