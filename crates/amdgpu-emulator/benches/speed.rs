@@ -16,13 +16,14 @@ use code_object::CodeObject;
 
 const KERNELS: &[u8] = include_bytes!("data/kernels.gfx90a.co");
 const MEMORY: &[u8] = include_bytes!("data/memory.gfx90a.co");
-const MATRICES: [(&str, &[u8]); 3] = [
+const MATRICES: [(&str, &[u8]); 4] = [
     ("gfx90a", include_bytes!("data/matrices.gfx90a.co")),
     ("gfx942", include_bytes!("data/matrices.gfx942.co")),
     ("gfx950", include_bytes!("data/matrices.gfx950.co")),
+    ("gfx1100", include_bytes!("data/matrices.gfx1100.co")),
 ];
 /// Kernels of matrix instructions, and the number of products that are added by each instruction.
-const MATRIX_KERNELS: [(&str, u64); 9] = [
+const MATRIX_KERNELS: [(&str, u64); 12] = [
     ("matrix_f32", 1024),
     ("matrix_f16", 4096),
     ("matrix_bf16", 4096),
@@ -32,6 +33,9 @@ const MATRIX_KERNELS: [(&str, u64); 9] = [
     ("matrix_f8f6f4", 32768),
     ("matrix_scaled_f8", 32768),
     ("matrix_scaled_f4", 32768),
+    ("wmma_f16", 4096),
+    ("wmma_bf16", 4096),
+    ("wmma_i8", 4096),
 ];
 
 /// The kernel's name, grid and block, and a function that returns the arguments for the addresses of two inputs and the
@@ -121,7 +125,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             if !chosen || program.kernel_index(name).is_none() {
                 continue;
             }
-            let case: Case = (name, [4, 1, 1], [64, 1, 1], |[_, _, out]| pack(&[out], &[200]));
+            // One wave.
+            let block = if target == "gfx1100" { 32 } else { 64 };
+            let case: Case = (name, [4, 1, 1], [block, 1, 1], |[_, _, out]| pack(&[out], &[200]));
             let (rate, instructions) = measure(&machine, &program, &case, buffers)?;
             // 32 matrix instructions in each of 200 iterations of four waves.
             let share = (4 * 200 * 32) as f64 / instructions as f64;

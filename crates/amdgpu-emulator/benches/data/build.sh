@@ -6,7 +6,7 @@ cd "$(dirname "$0")" && hipcc --genco --offload-arch=gfx90a -O3 -o kernels.bundl
 # These need clang 22.
 clang-22 -x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -fuse-cuid=none -w -O3 \
     --offload-arch=gfx90a memory.hip -o memory.gfx90a.co
-for target in gfx90a "gfx942 -DFP8" "gfx950 -DFP8 -DGFX950"; do
+for target in gfx90a "gfx942 -DFP8" "gfx950 -DFP8 -DGFX950" "gfx1100 -DGFX11"; do
     clang-22 -x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -fuse-cuid=none -w -O3 \
         --offload-arch=$target matrices.hip -o "matrices.${target%% *}.co"
 done

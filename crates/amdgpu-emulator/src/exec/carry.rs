@@ -5,22 +5,24 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Forms, Word, all, any, but_portable, by_exec, collect, load, ones, scalar, store};
+use crate::exec::lanes::{
+    Forms, Word, active_chunks, all, any, but_portable, collect, load, ones, scalar, store,
+};
 use crate::exec::level::{Columns, columns, same, two_columns};
-use crate::state::wave::{CHUNK, Lanes, Wave, expand};
+use crate::state::wave::{CHUNK, Lanes, Regs, Wave, expand};
 
 /// A value for `SCALAR`: which sources are scalars is determined when the instruction executes.
 const ANY: u8 = 8;
 
 /// Returns one chunk of lanes of source `n`. If bit `n` of `SCALAR` is set, the source is the scalar `s`.
 #[inline(always)]
-fn operand<T: Word, const SCALAR: u8>(w: &Wave, i: &Inst, n: usize, c: usize, s: T) -> [T; CHUNK] {
+fn operand<T: Word, const SCALAR: u8>(r: &Regs, i: &Inst, n: usize, c: usize, s: T) -> [T; CHUNK] {
     if SCALAR == ANY {
-        any::<T, false>(w, i, n, c)
+        any::<T, false>(r, i, n, c)
     } else if SCALAR >> n & 1 != 0 {
         [s; CHUNK]
     } else {
-        load(w, i.src[n], c)
+        load(r, i.src[n], c)
     }
 }
 
@@ -88,25 +90,23 @@ pub(crate) struct CarryLanes<O, const SCALAR: u8, const CLAMP: bool>(PhantomData
 impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCALAR, CLAMP> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
-        let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
-        let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
+        let sa: u32 = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { 0 };
+        let sb: u32 = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { 0 };
         let mut carries = Lanes::ZERO;
         if O::IN {
             expand(w.s64(i.src[2]), &mut carries);
         }
         let mut mask = 0;
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let a = operand::<_, SCALAR>(w, i, 0, c, sa);
-                let b = operand::<_, SCALAR>(w, i, 1, c, sb);
-                let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
-                for j in 0..CHUNK {
-                    let carry = carries.0[c][j];
-                    (d[j], flags[j]) = if CLAMP { O::clamped(a[j], b[j], carry) } else { O::f(a[j], b[j], carry) };
-                }
-                mask |= collect(c, flags);
-                store::<_, MASKED>(w, i.dst, c, &d);
+        active_chunks!(w, MASKED, r, mask_of_lanes, c => {
+            let a = operand::<_, SCALAR>(r, i, 0, c, sa);
+            let b = operand::<_, SCALAR>(r, i, 1, c, sb);
+            let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
+            for j in 0..CHUNK {
+                let carry = carries.0[c][j];
+                (d[j], flags[j]) = if CLAMP { O::clamped(a[j], b[j], carry) } else { O::f(a[j], b[j], carry) };
             }
+            mask |= collect(c, flags);
+            store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
         });
         w.set_mask(i.sdst, mask & w.exec());
         Flow::Next
@@ -130,20 +130,18 @@ pub(crate) struct Cndmask<const SCALAR: u8>;
 impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
-        let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
-        let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
+        let sa: u32 = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { 0 };
+        let sb: u32 = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { 0 };
         let mut pick = Lanes::ZERO;
         expand(w.s64(i.src[2]), &mut pick);
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let a = operand::<_, SCALAR>(w, i, 0, c, sa);
-                let b = operand::<_, SCALAR>(w, i, 1, c, sb);
-                let mut d = [0u32; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = b[j] & pick.0[c][j] | a[j] & !pick.0[c][j];
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
+        active_chunks!(w, MASKED, r, mask, c => {
+            let a = operand::<_, SCALAR>(r, i, 0, c, sa);
+            let b = operand::<_, SCALAR>(r, i, 1, c, sb);
+            let mut d = [0u32; CHUNK];
+            for j in 0..CHUNK {
+                d[j] = b[j] & pick.0[c][j] | a[j] & !pick.0[c][j];
             }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
         Flow::Next
     }
@@ -229,34 +227,32 @@ pub(crate) struct FlagLanes<O, const SCALAR: u8>(PhantomData<O>);
 impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
-        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
-        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::A::ZERO };
-        let sc = if SCALAR & 4 != 0 { scalar(w, i.src[2]) } else { O::C::ZERO };
+        let sa = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { O::A::ZERO };
+        let sb = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { O::A::ZERO };
+        let sc = if SCALAR & 4 != 0 { scalar(&w.r, i.src[2]) } else { O::C::ZERO };
         let m = w.mode;
         let flushes = O::FLUSHES && !m.is_default_float();
         let mut mask = 0;
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let mut a = operand::<_, SCALAR>(w, i, 0, c, sa);
-                let mut b = operand::<_, SCALAR>(w, i, 1, c, sb);
-                let mut e = operand::<_, SCALAR>(w, i, 2, c, sc);
-                let (mut d, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
-                for j in 0..CHUNK {
-                    (d[j], unsure[j]) = O::fast(a[j], b[j], e[j]);
-                }
-                if flushes || unsure.iter().fold(0, |any, one| any | one) != 0 {
-                    let mut flags = [0; CHUNK];
-                    for j in 0..CHUNK {
-                        if flushes {
-                            (a[j], b[j], e[j]) = (a[j].flush(m, false), b[j].flush(m, false), e[j].flush(m, false));
-                        }
-                        (d[j], flags[j]) = O::f(a[j], b[j], e[j]);
-                        d[j] = if flushes { d[j].flush(m, true) } else { d[j] };
-                    }
-                    mask |= collect(c, flags);
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
+        active_chunks!(w, MASKED, r, mask_of_lanes, c => {
+            let mut a = operand::<_, SCALAR>(r, i, 0, c, sa);
+            let mut b = operand::<_, SCALAR>(r, i, 1, c, sb);
+            let mut e = operand::<_, SCALAR>(r, i, 2, c, sc);
+            let (mut d, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
+            for j in 0..CHUNK {
+                (d[j], unsure[j]) = O::fast(a[j], b[j], e[j]);
             }
+            if flushes || unsure.iter().fold(0, |any, one| any | one) != 0 {
+                let mut flags = [0; CHUNK];
+                for j in 0..CHUNK {
+                    if flushes {
+                        (a[j], b[j], e[j]) = (a[j].flush(m, false), b[j].flush(m, false), e[j].flush(m, false));
+                    }
+                    (d[j], flags[j]) = O::f(a[j], b[j], e[j]);
+                    d[j] = if flushes { d[j].flush(m, true) } else { d[j] };
+                }
+                mask |= collect(c, flags);
+            }
+            store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
         });
         w.set_mask(i.sdst, mask & w.exec());
         Flow::Next

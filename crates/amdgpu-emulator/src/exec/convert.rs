@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Forms, Op1, Word, all, any, by_exec, store};
+use crate::exec::lanes::{Forms, Op1, Word, active_chunks, all, any, store};
 use crate::exec::level::two_columns;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Half, to_integer};
@@ -108,16 +108,14 @@ impl<O: Op1<A = u32, D = f32>> Exec for CvtPkF32<O> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let a = any::<u32, false>(w, i, 0, c);
-                let (mut low, mut high) = ([0.0; CHUNK], [0.0; CHUNK]);
-                for j in 0..CHUNK {
-                    (low[j], high[j]) = (O::f(m, a[j]), O::f(m, a[j] >> 8));
-                }
-                store::<_, MASKED>(w, i.dst, c, &low);
-                store::<_, MASKED>(w, i.dst.wrapping_add(1), c, &high);
+        active_chunks!(w, MASKED, r, mask, c => {
+            let a = any::<u32, false>(r, i, 0, c);
+            let (mut low, mut high) = ([0.0; CHUNK], [0.0; CHUNK]);
+            for j in 0..CHUNK {
+                (low[j], high[j]) = (O::f(m, a[j]), O::f(m, a[j] >> 8));
             }
+            store::<_, MASKED>(r, mask, i.dst, c, &low);
+            store::<_, MASKED>(r, mask, i.dst.wrapping_add(1), c, &high);
         });
         Flow::Next
     }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Op3, by_exec, load, ones, set_lane, store};
+use crate::exec::lanes::{Op3, active_chunks, load, ones, set_lane, store};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
 use crate::exec::number::soft;
@@ -188,17 +188,15 @@ impl<T: Divide> Exec for DivFmas<T> {
 /// Computes fused multiply-adds in the default mode.
 #[inline(always)]
 fn fused<T: Divide>(w: &mut Wave, i: &Inst) {
-    by_exec!(w, MASKED => {
-        for c in w.chunks() {
-            let a: [T; CHUNK] = load(w, i.src[0], c);
-            let b: [T; CHUNK] = load(w, i.src[1], c);
-            let e: [T; CHUNK] = load(w, i.src[2], c);
-            let mut d = [T::ZERO; CHUNK];
-            for j in 0..CHUNK {
-                d[j] = a[j].fma(b[j], e[j]);
-            }
-            store::<_, MASKED>(w, i.dst, c, &d);
+    active_chunks!(w, MASKED, r, mask, c => {
+        let a: [T; CHUNK] = load(r, i.src[0], c);
+        let b: [T; CHUNK] = load(r, i.src[1], c);
+        let e: [T; CHUNK] = load(r, i.src[2], c);
+        let mut d = [T::ZERO; CHUNK];
+        for j in 0..CHUNK {
+            d[j] = a[j].fma(b[j], e[j]);
         }
+        store::<_, MASKED>(r, mask, i.dst, c, &d);
     });
 }
 

@@ -1,7 +1,7 @@
 //! Moves of gfx11 between lanes, between halves of registers, and between registers that M0 selects.
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{by_exec, is_scalar, load, splat, store};
+use crate::exec::lanes::{active_chunks, is_scalar, load, splat, store};
 use crate::exec::vop3::{BOUND_CONTROL, FETCH_INACTIVE};
 use crate::state::wave::{AGPR, CHUNK, LANES, Lanes, Wave, lanes_of, sreg};
 
@@ -47,7 +47,7 @@ executors! {
     /// `v_permlane64_b32`: each lane reads the one that is 32 lanes above or below it, active or not. In a wave of 32 it does nothing
     /// (RDNA3 ISA, `V_PERMLANE64_B32`).
     Permlane64 |w, _, i| {
-        if w.all >> 63 == 0 {
+        if !w.has_64_lanes() {
             return Flow::Next;
         }
         let source = any_lanes(w, i, 0);
@@ -67,10 +67,9 @@ executors! {
     SwapHalves |w, _, i| {
         let from = if i.imm & SOURCE_HIGH != 0 { 16 } else { 0 };
         let to = if i.imm & DESTINATION_HIGH != 0 { 16 } else { 0 };
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let mut a: [u32; CHUNK] = load(w, i.src[0], c);
-                let mut d: [u32; CHUNK] = load(w, i.dst, c);
+        active_chunks!(w, MASKED, r, mask, c => {
+                let mut a: [u32; CHUNK] = load(r, i.src[0], c);
+                let mut d: [u32; CHUNK] = load(r, i.dst, c);
                 for (a, d) in a.iter_mut().zip(&mut d) {
                     let (left, right) = (*a >> from & 0xffff, *d >> to & 0xffff);
                     *d = *d & !(0xffff << to) | left << to;
@@ -80,10 +79,9 @@ executors! {
                         *a = *d;
                     }
                 }
-                store::<_, MASKED>(w, i.dst, c, &d);
-                store::<_, MASKED>(w, i.src[0], c, &a);
-            }
-        });
+                store::<_, MASKED>(r, mask, i.dst, c, &d);
+                store::<_, MASKED>(r, mask, i.src[0], c, &a);
+            });
         Flow::Next
     }
 }
@@ -121,10 +119,8 @@ impl<const OF: u8> Exec for MoveRelative<OF> {
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let (from, Some(to)) = selected::<OF>(w, i) else { return Flow::Next };
         let source = if is_scalar(i, 0) { splat(w.s32(i.src[0])) } else { *w.v(from) };
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                store::<_, MASKED>(w, to, c, &source.0[c]);
-            }
+        active_chunks!(w, MASKED, r, mask, c => {
+            store::<_, MASKED>(r, mask, to, c, &source.0[c]);
         });
         Flow::Next
     }
@@ -136,12 +132,10 @@ executors! {
         let (from, to) = selected::<OF_EACH>(w, i);
         let Some(to) = to else { return Flow::Next };
         let (source, destination) = (*w.v(from), *w.v(to));
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                store::<_, MASKED>(w, to, c, &source.0[c]);
-                store::<_, MASKED>(w, from, c, &destination.0[c]);
-            }
-        });
+        active_chunks!(w, MASKED, r, mask, c => {
+                store::<_, MASKED>(r, mask, to, c, &source.0[c]);
+                store::<_, MASKED>(r, mask, from, c, &destination.0[c]);
+            });
         Flow::Next
     }
 }

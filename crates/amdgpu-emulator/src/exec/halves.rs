@@ -15,7 +15,8 @@ use super::convert::{
 use super::transcendental::{RcpF16, SqrtF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{
-    Each1, Each2, Each3, Forms, Op2, SOURCE_HALVES, all, any, by_exec, half_written, is_scalar, store,
+    Each1, Each2, Each3, Forms, Op2, SOURCE_HALVES, active_chunks, all, any, by_exec, half_written,
+    is_scalar, store,
 };
 use crate::exec::level::{Columns, with_f16c};
 use crate::exec::number::float::Float;
@@ -390,8 +391,8 @@ impl<O: HalfOp> Exec for HalfLanes<O> {
                         high[j] |= old[1][j] & kept;
                     }
                 }
-                store::<_, MASKED>(w, i.dst, c, &low);
-                store::<_, MASKED>(w, i.dst, c + 1, &high);
+                store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &low);
+                store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c + 1, &high);
             }
         });
         Flow::Next
@@ -434,21 +435,19 @@ impl<P: Packed, O: HalfOp> Exec for PackedHalves<P, O> {
             return slow_halves::<P>(w, i, src);
         }
         let clamp = Select(i.imm).clamp();
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let mut x = [[0; CHUNK]; 3];
-                for n in 0..O::SOURCES {
-                    x[n] = w.v(src[n]).0[c];
-                }
-                let mut d = both::<O>(m, x);
-                if clamp {
-                    for v in d.as_flattened_mut() {
-                        *v = unit(m, Half(*v)).0;
-                    }
-                }
-                let d: [u32; CHUNK] = bytemuck::must_cast(d);
-                store::<_, MASKED>(w, i.dst, c, &d);
+        active_chunks!(w, MASKED, r, mask, c => {
+            let mut x = [[0; CHUNK]; 3];
+            for n in 0..O::SOURCES {
+                x[n] = r.v(src[n]).0[c];
             }
+            let mut d = both::<O>(m, x);
+            if clamp {
+                for v in d.as_flattened_mut() {
+                    *v = unit(m, Half(*v)).0;
+                }
+            }
+            let d: [u32; CHUNK] = bytemuck::must_cast(d);
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
         Flow::Next
     }
@@ -473,12 +472,10 @@ impl Exec for PkFmac {
         if !m.is_default_float() {
             return Each3::<PkFmacF16>::exec(w, cx, i);
         }
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let x = [any::<u32, false>(w, i, 0, c), any::<u32, false>(w, i, 1, c), any::<u32, false>(w, i, 2, c)];
-                let d: [u32; CHUNK] = bytemuck::must_cast(both::<Fma<Half>>(m, x));
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
+        active_chunks!(w, MASKED, r, mask, c => {
+            let x = [any::<u32, false>(r, i, 0, c), any::<u32, false>(r, i, 1, c), any::<u32, false>(r, i, 2, c)];
+            let d: [u32; CHUNK] = bytemuck::must_cast(both::<Fma<Half>>(m, x));
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
         Flow::Next
     }
@@ -500,16 +497,14 @@ impl<O: Op2, const ZERO: bool> Exec for CvtPk<O, ZERO> {
         if !w.mode.is_default_float() {
             return Each2::<O>::exec(w, cx, i);
         }
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let (a, b) = (any::<f32, false>(w, i, 0, c), any::<f32, false>(w, i, 1, c));
-                let (low, high) = (narrow::<ZERO>(a), narrow::<ZERO>(b));
-                let mut d = [0; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = u32::from(low[j]) | u32::from(high[j]) << 16;
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
+        active_chunks!(w, MASKED, r, mask, c => {
+            let (a, b) = (any::<f32, false>(r, i, 0, c), any::<f32, false>(r, i, 1, c));
+            let (low, high) = (narrow::<ZERO>(a), narrow::<ZERO>(b));
+            let mut d = [0; CHUNK];
+            for j in 0..CHUNK {
+                d[j] = u32::from(low[j]) | u32::from(high[j]) << 16;
             }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
         Flow::Next
     }

@@ -12,7 +12,7 @@ use amdgpu_isa::flags::EXEC_OUT;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::level::{Columns, columns, same, two_columns};
-use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Wave, lanes_of};
+use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Regs, Wave, lanes_of};
 
 /// A value that one lane holds in one or two dwords.
 pub(crate) trait Word: Copy {
@@ -126,9 +126,9 @@ impl Word for f64 {
 
 /// Loads one chunk of lanes of a vector operand.
 #[inline(always)]
-pub(crate) fn load<T: Word>(w: &Wave, index: u16, c: usize) -> [T; CHUNK] {
-    let lo = w.v(index).0[c];
-    let hi = if T::WIDE { w.v(index.wrapping_add(1)).0[c] } else { [0; CHUNK] };
+pub(crate) fn load<T: Word>(r: &Regs, index: u16, c: usize) -> [T; CHUNK] {
+    let lo = r.v(index).0[c];
+    let hi = if T::WIDE { r.v(index.wrapping_add(1)).0[c] } else { [0; CHUNK] };
     let mut out = [T::ZERO; CHUNK];
     for j in 0..CHUNK {
         out[j] = T::new(lo[j], hi[j]);
@@ -138,37 +138,43 @@ pub(crate) fn load<T: Word>(w: &Wave, index: u16, c: usize) -> [T; CHUNK] {
 
 /// Loads a scalar operand.
 #[inline(always)]
-pub(crate) fn scalar<T: Word>(w: &Wave, index: u16) -> T {
-    T::new(w.s32(index), if T::WIDE { w.s32(index.wrapping_add(1)) } else { 0 })
+pub(crate) fn scalar<T: Word>(r: &Regs, index: u16) -> T {
+    T::new(r.s32(index), if T::WIDE { r.s32(index.wrapping_add(1)) } else { 0 })
 }
 
-/// Stores one chunk of lanes of a result. With `MASKED`, only the lanes in `w.mask` are stored.
+/// Stores one chunk of lanes of a result. With `MASKED`, only the lanes in `mask` are stored, which is the wave's.
 #[inline(always)]
-pub(crate) fn store<T: Word, const MASKED: bool>(w: &mut Wave, index: u16, c: usize, values: &[T; CHUNK]) {
+pub(crate) fn store<T: Word, const MASKED: bool>(
+    r: &mut Regs,
+    mask: &Lanes,
+    index: u16,
+    c: usize,
+    values: &[T; CHUNK],
+) {
     let mut lo = [0; CHUNK];
     for j in 0..CHUNK {
         lo[j] = values[j].lo();
     }
-    store_dwords::<MASKED>(w, index, c, lo);
+    store_dwords::<MASKED>(r, mask, index, c, lo);
     if T::WIDE {
         let mut hi = [0; CHUNK];
         for j in 0..CHUNK {
             hi[j] = values[j].hi();
         }
-        store_dwords::<MASKED>(w, index.wrapping_add(1), c, hi);
+        store_dwords::<MASKED>(r, mask, index.wrapping_add(1), c, hi);
     }
 }
 
 #[inline(always)]
-fn store_dwords<const MASKED: bool>(w: &mut Wave, index: u16, c: usize, mut new: [u32; CHUNK]) {
+fn store_dwords<const MASKED: bool>(r: &mut Regs, mask: &Lanes, index: u16, c: usize, mut new: [u32; CHUNK]) {
     if MASKED {
-        let mask = w.mask.0[c];
-        let old = w.v(index).0[c];
+        let mask = mask.0[c];
+        let old = r.v(index).0[c];
         for j in 0..CHUNK {
             new[j] = new[j] & mask[j] | old[j] & !mask[j];
         }
     }
-    w.v_mut(index).0[c] = new;
+    r.v_mut(index).0[c] = new;
 }
 
 /// Runs `$body` with a constant `MASKED`, which is true if a lane is inactive. `w.mask` is then up to date.
@@ -186,6 +192,47 @@ macro_rules! by_exec {
     }};
 }
 pub(crate) use by_exec;
+
+/// Runs `$body` for each chunk of the wave, with the wave's registers as a reference. The loops have constant lengths, and the reference
+/// is made once: the compiler unrolls them, has the places of the lanes as constants, and need not read again where the registers are
+/// after each store. It does in a loop over [`Wave::chunks`].
+macro_rules! each_chunk {
+    ($w:ident, $registers:ident, $chunk:ident => $body:block) => {{
+        let has_64_lanes = $w.has_64_lanes();
+        let $registers = &mut *$w.r;
+        if has_64_lanes {
+            for $chunk in 0..$crate::state::wave::CHUNKS $body
+        } else {
+            for $chunk in 0..$crate::state::wave::CHUNKS / 2 $body
+        }
+    }};
+}
+
+/// Does what [`by_exec`] and [`each_chunk`] do, with the wave's mask as another reference: `$body` stores with `$masked`.
+///
+/// All bits of EXEC are set in most waves of 64, which take no other test. A wave of 32 whose upper half of EXEC is set, too, computes
+/// lanes that it has not; nothing reads them.
+macro_rules! active_chunks {
+    ($w:ident, $masked:ident, $registers:ident, $mask:ident, $chunk:ident => $body:block) => {{
+        let exec = $w.exec_pair();
+        if exec == !0 {
+            const $masked: bool = false;
+            let ($registers, $mask) = (&mut *$w.r, &*$w.mask);
+            for $chunk in 0..$crate::state::wave::CHUNKS $body
+        } else if exec & $w.all == $w.all {
+            const $masked: bool = false;
+            let ($registers, $mask) = (&mut *$w.r, &*$w.mask);
+            for $chunk in 0..$crate::state::wave::CHUNKS / 2 $body
+        } else {
+            const $masked: bool = true;
+            $w.refresh_mask(exec & $w.all);
+            let chunks = $w.chunks();
+            let ($registers, $mask) = (&mut *$w.r, &*$w.mask);
+            for $chunk in chunks $body
+        }
+    }};
+}
+pub(crate) use active_chunks;
 
 /// A comparison of one lane's values. Its executors write the mask of the results, 0 in inactive lanes, to
 /// `Inst::sdst`; those of `v_cmpx` write it to EXEC too.
@@ -289,8 +336,8 @@ impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
 /// Returns one chunk of lanes of source `n`, which may be a vector or a scalar. With `SIGNS`, bits 3 to 5 of
 /// `Inst::imm` say of which sources to take the magnitude, and bits 0 to 2 which to negate after that.
 #[inline(always)]
-pub(crate) fn any<T: Word, const SIGNS: bool>(w: &Wave, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
-    let v = if is_scalar(i, n as u32) { [scalar(w, i.src[n]); CHUNK] } else { load(w, i.src[n], c) };
+pub(crate) fn any<T: Word, const SIGNS: bool>(r: &Regs, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
+    let v = if is_scalar(i, n as u32) { [scalar(r, i.src[n]); CHUNK] } else { load(r, i.src[n], c) };
     if SIGNS {
         let (neg, abs) = (i.imm >> n & 1, i.imm >> (n + 3) & 1);
         v.map(|v: T| v.signed(abs, neg))
@@ -312,7 +359,7 @@ impl<O: OpCmp> Exec for CmpAny<O> {
         }
         let mut mask = 0;
         for c in w.chunks() {
-            let (a, b) = (any::<O::A, false>(w, i, 0, c), any::<O::B, false>(w, i, 1, c));
+            let (a, b) = (any::<O::A, false>(&w.r, i, 0, c), any::<O::B, false>(&w.r, i, 1, c));
             mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
         }
         mask &= w.exec();
@@ -334,14 +381,14 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> 
         if O::A::FLOAT && !m.is_default_float() {
             return EachCmp::<O, X>::run(w, i);
         }
-        let sa = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { O::A::ZERO };
-        let sb = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { O::B::ZERO };
+        let sa = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { O::A::ZERO };
+        let sb = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { O::B::ZERO };
         let mut mask = 0;
-        for c in w.chunks() {
-            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+        each_chunk!(w, r, c => {
+            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(r, i.src[0], c) };
+            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(r, i.src[1], c) };
             mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
-        }
+        });
         mask &= w.exec();
         w.set_mask(i.sdst, mask);
         if X {
@@ -473,12 +520,10 @@ macro_rules! lane_operations {
                 if O::FLOAT && !m.is_default_float() {
                     return $Each::<O>::run(w, i);
                 }
-                by_exec!(w, MASKED => {
-                    for chunk in w.chunks() {
-                        $(let $v = any::<_, SIGNS>(w, i, $n, chunk);)*
-                        let d = $Each::<O>::fast_chunk(m, $($v),*);
-                        store::<_, MASKED>(w, i.dst, chunk, &d);
-                    }
+                active_chunks!(w, MASKED, r, mask, chunk => {
+                    $(let $v = any::<_, SIGNS>(r, i, $n, chunk);)*
+                    let d = $Each::<O>::fast_chunk(m, $($v),*);
+                    store::<_, MASKED>(r, mask, i.dst, chunk, &d);
                 });
                 Flow::Next
             }
@@ -493,13 +538,11 @@ macro_rules! lane_operations {
                 if O::FLOAT && !m.is_default_float() {
                     return $Each::<O>::run(w, i);
                 }
-                $(let $v = if SCALAR >> $n & 1 != 0 { scalar(w, i.src[$n]) } else { O::$Source::ZERO };)*
-                by_exec!(w, MASKED => {
-                    for chunk in w.chunks() {
-                        $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { load(w, i.src[$n], chunk) };)*
-                        let d = $Each::<O>::fast_chunk(m, $($v),*);
-                        store::<_, MASKED>(w, i.dst, chunk, &d);
-                    }
+                $(let $v = if SCALAR >> $n & 1 != 0 { scalar(&w.r, i.src[$n]) } else { O::$Source::ZERO };)*
+                active_chunks!(w, MASKED, r, mask, chunk => {
+                    $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { load(r, i.src[$n], chunk) };)*
+                    let d = $Each::<O>::fast_chunk(m, $($v),*);
+                    store::<_, MASKED>(r, mask, i.dst, chunk, &d);
                 });
                 Flow::Next
             }

@@ -136,9 +136,9 @@ fn safe_c(w: &mut Wave, c: u16, d: u16, registers: u16) -> u16 {
 #[inline(always)]
 fn load_register<C: Word>(w: &Wave, vector: bool, first: u16, r: usize) -> Register<C> {
     if vector {
-        std::array::from_fn(|c| load(w, first + r as u16, c))
+        std::array::from_fn(|c| load(&w.r, first + r as u16, c))
     } else {
-        [[scalar(w, first); CHUNK]; CHUNKS]
+        [[scalar(&w.r, first); CHUNK]; CHUNKS]
     }
 }
 
@@ -156,7 +156,7 @@ fn accumulators<C: Word>(
 #[inline(always)]
 fn store_register<C: Word>(w: &mut Wave, index: u16, acc: &Register<C>) {
     for (c, acc) in acc.iter().enumerate() {
-        store::<_, false>(w, index, c, acc);
+        store::<_, false>(&mut w.r, &w.mask, index, c, acc);
     }
 }
 
@@ -399,7 +399,7 @@ impl<const BLOCKS: usize> Exec for MfmaF64<BLOCKS> {
         for r in 0..registers {
             for c in 0..CHUNKS {
                 let mut acc: [f64; CHUNK] =
-                    if vector { load(w, from + 2 * r, c) } else { [scalar(w, from); CHUNK] };
+                    if vector { load(&w.r, from + 2 * r, c) } else { [scalar(&w.r, from); CHUNK] };
                 for x in &mut acc {
                     *x = f64::from_bits(x.to_bits() ^ sign(2));
                 }
@@ -414,7 +414,7 @@ impl<const BLOCKS: usize> Exec for MfmaF64<BLOCKS> {
                 for x in &mut acc {
                     *x = if x.is_nan() { f64::NAN } else { *x };
                 }
-                store::<_, false>(w, i.dst + 2 * r, c, &acc);
+                store::<_, false>(&mut w.r, &w.mask, i.dst + 2 * r, c, &acc);
             }
         }
         Flow::Next

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "a number indexes several arrays")]
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Word, by_exec, load, store};
+use crate::exec::lanes::{Word, active_chunks, load, store};
 use crate::exec::number::float::Float;
 use crate::state::wave::{CHUNK, Wave};
 
@@ -111,24 +111,22 @@ pub(crate) struct MqsadU32U8<const CLAMP: bool>;
 impl<const CLAMP: bool> Exec for MqsadU32U8<CLAMP> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
-        by_exec!(w, MASKED => {
-            for chunk in w.chunks() {
-                let lo: [u32; CHUNK] = load(w, i.src[0], chunk);
-                let hi: [u32; CHUNK] = load(w, i.src[0].wrapping_add(1), chunk);
-                let b: [u32; CHUNK] = load(w, i.src[1], chunk);
-                let mut d: [[u32; CHUNK]; 4] =
-                    std::array::from_fn(|n| load(w, i.src[2].wrapping_add(n as u16), chunk));
-                for n in 0..4 {
-                    for j in 0..CHUNK {
-                        // Four bytes from byte n on.
-                        let a = lo[j] >> (8 * n) | hi[j] << 1 << (31 - 8 * n);
-                        let sum = sad::<true>(a, b[j]);
-                        d[n][j] = if CLAMP { sum.saturating_add(d[n][j]) } else { sum.wrapping_add(d[n][j]) };
-                    }
+        active_chunks!(w, MASKED, r, mask, chunk => {
+            let lo: [u32; CHUNK] = load(r, i.src[0], chunk);
+            let hi: [u32; CHUNK] = load(r, i.src[0].wrapping_add(1), chunk);
+            let b: [u32; CHUNK] = load(r, i.src[1], chunk);
+            let mut d: [[u32; CHUNK]; 4] =
+                std::array::from_fn(|n| load(r, i.src[2].wrapping_add(n as u16), chunk));
+            for n in 0..4 {
+                for j in 0..CHUNK {
+                    // Four bytes from byte n on.
+                    let a = lo[j] >> (8 * n) | hi[j] << 1 << (31 - 8 * n);
+                    let sum = sad::<true>(a, b[j]);
+                    d[n][j] = if CLAMP { sum.saturating_add(d[n][j]) } else { sum.wrapping_add(d[n][j]) };
                 }
-                for n in 0..4 {
-                    store::<_, MASKED>(w, i.dst.wrapping_add(n as u16), chunk, &d[n]);
-                }
+            }
+            for n in 0..4 {
+                store::<_, MASKED>(r, mask, i.dst.wrapping_add(n as u16), chunk, &d[n]);
             }
         });
         Flow::Next

@@ -201,15 +201,15 @@ fn finish(w: &mut Wave, post: &ResultModifier) {
     by_exec!(w, MASKED => {
         for d in 0..u16::from(post.ty.dwords()) {
             for c in w.chunks() {
-                let mut v: [u32; CHUNK] = load(w, TEMP_DST + d, c);
+                let mut v: [u32; CHUNK] = load(&w.r, TEMP_DST + d, c);
                 if part != DwordPart::ALL {
-                    let old: [u32; CHUNK] = load(w, post.dst, c);
+                    let old: [u32; CHUNK] = load(&w.r, post.dst, c);
                     for j in 0..CHUNK {
                         let placed = ((v[j] << down) as i32 >> down << part.shift) as u32;
                         v[j] = placed & written | old[j] & kept;
                     }
                 }
-                store::<_, MASKED>(w, post.dst.wrapping_add(d), c, &v);
+                store::<_, MASKED>(&mut w.r, &w.mask, post.dst.wrapping_add(d), c, &v);
             }
         }
     });
@@ -232,7 +232,7 @@ fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
     });
     let nan_to_zero = m.dx10_clamp();
     for c in w.chunks() {
-        let mut v: [T; CHUNK] = load(w, at, c);
+        let mut v: [T; CHUNK] = load(&w.r, at, c);
         if let Some(factor) = factor {
             for x in &mut v {
                 *x = x.mul_in(m, factor).flush(m, true).add(T::ZERO);
@@ -245,6 +245,6 @@ fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
                 *x = if keep { upper } else { T::ZERO };
             }
         }
-        store::<_, false>(w, at, c, &v);
+        store::<_, false>(&mut w.r, &w.mask, at, c, &v);
     }
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Op2, Op3, Word, by_exec, load, splat, store};
+use crate::exec::lanes::{Op2, Op3, Word, active_chunks, load, splat, store};
 use crate::exec::number::float::Float;
 use crate::exec::operand::temp;
 use crate::state::wave::{CHUNK, Mode, Wave, lanes_of};
@@ -214,19 +214,17 @@ impl<O: Packed> Exec for Halves<O> {
 #[inline(always)]
 fn run_halves<O: Packed, const CLAMP: bool>(w: &mut Wave, i: &Inst, src: [u16; 3]) {
     let m = w.mode;
-    by_exec!(w, MASKED => {
-        for c in w.chunks() {
-            let get = |n: usize| -> [u16; 2 * CHUNK] {
-                if n < O::SOURCES { bytemuck::must_cast(w.v(src[n]).0[c]) } else { [0; 2 * CHUNK] }
-            };
-            let (a, b, e) = (get(0), get(1), get(2));
-            let mut d = [0u16; 2 * CHUNK];
-            for j in 0..2 * CHUNK {
-                d[j] = half::<O, CLAMP>(m, [a[j], b[j], e[j]]);
-            }
-            let d: [u32; CHUNK] = bytemuck::must_cast(d);
-            store::<_, MASKED>(w, i.dst, c, &d);
+    active_chunks!(w, MASKED, r, mask, c => {
+        let get = |n: usize| -> [u16; 2 * CHUNK] {
+            if n < O::SOURCES { bytemuck::must_cast(r.v(src[n]).0[c]) } else { [0; 2 * CHUNK] }
+        };
+        let (a, b, e) = (get(0), get(1), get(2));
+        let mut d = [0u16; 2 * CHUNK];
+        for j in 0..2 * CHUNK {
+            d[j] = half::<O, CLAMP>(m, [a[j], b[j], e[j]]);
         }
+        let d: [u32; CHUNK] = bytemuck::must_cast(d);
+        store::<_, MASKED>(r, mask, i.dst, c, &d);
     });
 }
 
@@ -276,22 +274,20 @@ impl<O: Packed> Exec for Pairs<O> {
 #[inline(always)]
 fn run_pairs<O: Packed, const CLAMP: bool>(w: &mut Wave, i: &Inst, src: [[u16; 2]; 3]) {
     let m = w.mode;
-    by_exec!(w, MASKED => {
-        for c in w.chunks() {
-            let mut d = [[O::T::ZERO; CHUNK]; 2];
-            for k in 0..2 {
-                let get = |n: usize| -> [O::T; CHUNK] {
-                    if n < O::SOURCES { load(w, src[n][k], c) } else { [O::T::ZERO; CHUNK] }
-                };
-                let (a, b, e) = (get(0), get(1), get(2));
-                for j in 0..CHUNK {
-                    let r = O::f(m, a[j], b[j], e[j]);
-                    d[k][j] = if CLAMP { O::clamped(m, [a[j], b[j], e[j]], r) } else { r };
-                }
+    active_chunks!(w, MASKED, r, mask, c => {
+        let mut d = [[O::T::ZERO; CHUNK]; 2];
+        for k in 0..2 {
+            let get = |n: usize| -> [O::T; CHUNK] {
+                if n < O::SOURCES { load(r, src[n][k], c) } else { [O::T::ZERO; CHUNK] }
+            };
+            let (a, b, e) = (get(0), get(1), get(2));
+            for j in 0..CHUNK {
+                let r = O::f(m, a[j], b[j], e[j]);
+                d[k][j] = if CLAMP { O::clamped(m, [a[j], b[j], e[j]], r) } else { r };
             }
-            store::<_, MASKED>(w, i.dst, c, &d[0]);
-            store::<_, MASKED>(w, i.dst.wrapping_add(1), c, &d[1]);
         }
+        store::<_, MASKED>(r, mask, i.dst, c, &d[0]);
+        store::<_, MASKED>(r, mask, i.dst.wrapping_add(1), c, &d[1]);
     });
 }
 

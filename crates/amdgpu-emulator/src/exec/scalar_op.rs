@@ -18,7 +18,7 @@ macro_rules! scalar_operations {
             #[inline(always)]
             fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
                 let m = w.mode;
-                $(let $v = scalar(w, i.src[$n]);)*
+                $(let $v = scalar(&w.r, i.src[$n]);)*
                 let d = if O::FLOAT && !m.is_default_float() { O::moded(m, $($v),*) } else { O::f(m, $($v),*) };
                 w.set_s32(i.dst, d.lo());
                 Flow::Next
@@ -40,7 +40,7 @@ impl<O: OpCmp> Exec for ScalarCmp<O> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
-        let (a, b): (O::A, O::B) = (scalar(w, i.src[0]), scalar(w, i.src[1]));
+        let (a, b): (O::A, O::B) = (scalar(&w.r, i.src[0]), scalar(&w.r, i.src[1]));
         let scc = O::f(m, a.flush(m, false), b.flush(m, false));
         w.set_scc(scc);
         Flow::Next

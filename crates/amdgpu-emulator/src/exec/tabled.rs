@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use super::halves::{HalfOp, agree, as_f32};
 use super::transcendental::{CosF16, ExpF16, LogF16, RsqF16, SinF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Each1, Op1, SOURCE_HALVES, Word, any, by_exec, half_written, store};
+use crate::exec::lanes::{Each1, Op1, SOURCE_HALVES, Word, active_chunks, any, half_written, store};
 use crate::exec::number::half16::{Conversion, Half};
 use crate::state::wave::{CHUNK, Mode, Wave};
 
@@ -81,17 +81,15 @@ impl<O: Tabled> Exec for TabledLanes<O> {
         }
         let table = O::table();
         let (from, (to, kept)) = (16 * (i.imm >> SOURCE_HALVES & 1), half_written(i));
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let (neg, abs) = (i.imm & 1, i.imm >> 3 & 1);
-                let a = any::<u32, false>(w, i, 0, c).map(|a| Half((a >> from) as u16).signed(abs, neg).0);
-                let (half, old) = (look_up(table, a), w.v(i.dst).0[c]);
-                let mut d = [0; CHUNK];
-                for j in 0..CHUNK {
-                    d[j] = u32::from(half[j]) << to | old[j] & kept;
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
+        active_chunks!(w, MASKED, r, mask, c => {
+            let (neg, abs) = (i.imm & 1, i.imm >> 3 & 1);
+            let a = any::<u32, false>(r, i, 0, c).map(|a| Half((a >> from) as u16).signed(abs, neg).0);
+            let (half, old) = (look_up(table, a), r.v(i.dst).0[c]);
+            let mut d = [0; CHUNK];
+            for j in 0..CHUNK {
+                d[j] = u32::from(half[j]) << to | old[j] & kept;
             }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
         Flow::Next
     }

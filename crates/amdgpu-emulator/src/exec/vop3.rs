@@ -2,7 +2,7 @@
 
 use crate::exec::bits::PermB32;
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{Each3, Forms, all, any, by_exec, load, scalar, store};
+use crate::exec::lanes::{Each3, Forms, active_chunks, all, any, load, scalar, store};
 use crate::exec::level::{columns, with_f16c};
 use crate::state::wave::{CHUNK, LANES, Wave};
 
@@ -32,21 +32,19 @@ executors! {
     /// `v_mbcnt_lo_u32_b32` and, with `HI`, `v_mbcnt_hi_u32_b32`: counts the ones of the first source for the lanes of that
     /// half that are below this one, and adds the second source. Bit `n` of `SCALAR` says that source `n` is a scalar.
     Mbcnt<const HI: bool, const SCALAR: u8> |w, _, i| {
-        let sa: u32 = if SCALAR & 1 != 0 { scalar(w, i.src[0]) } else { 0 };
-        let sb: u32 = if SCALAR & 2 != 0 { scalar(w, i.src[1]) } else { 0 };
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(w, i.src[0], c) };
-                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(w, i.src[1], c) };
+        let sa: u32 = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { 0 };
+        let sb: u32 = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { 0 };
+        active_chunks!(w, MASKED, r, mask, c => {
+                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(r, i.src[0], c) };
+                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(r, i.src[1], c) };
                 let mut d = [0u32; CHUNK];
                 for j in 0..CHUNK {
                     let below = (1u64 << (c * CHUNK + j)) - 1;
                     let below = if HI { (below >> 32) as u32 } else { below as u32 };
                     d[j] = (a[j] & below).count_ones().wrapping_add(b[j]);
                 }
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
-        });
+                store::<_, MASKED>(r, mask, i.dst, c, &d);
+            });
         Flow::Next
     }
 }
@@ -62,14 +60,12 @@ pub(crate) const MBCNT_HI: Forms =
 executors! {
     /// `v_perm_b32` at levels with AVX2; see [`PermB32`].
     Perm |w, _, i| {
-        by_exec!(w, MASKED => {
-            for chunk in w.chunks() {
-                let (a, b) = (any::<_, false>(w, i, 0, chunk), any::<_, false>(w, i, 1, chunk));
+        active_chunks!(w, MASKED, r, mask, chunk => {
+                let (a, b) = (any::<_, false>(r, i, 0, chunk), any::<_, false>(r, i, 1, chunk));
                 // SAFETY: `PERM` has it at levels with AVX2 only, and the decoder picks those that the host has.
-                let d = unsafe { bytes_of(a, b, any::<_, false>(w, i, 2, chunk)) };
-                store::<_, MASKED>(w, i.dst, chunk, &d);
-            }
-        });
+                let d = unsafe { bytes_of(a, b, any::<_, false>(r, i, 2, chunk)) };
+                store::<_, MASKED>(r, mask, i.dst, chunk, &d);
+            });
         Flow::Next
     }
 }
@@ -130,14 +126,12 @@ pub(crate) unsafe fn bytes_of(a: [u32; CHUNK], b: [u32; CHUNK], c: [u32; CHUNK])
 executors! {
     /// `v_swap_b32`: exchanges source and destination.
     Swap |w, _, i| {
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let a: [u32; CHUNK] = load(w, i.src[0], c);
-                let d: [u32; CHUNK] = load(w, i.dst, c);
-                store::<_, MASKED>(w, i.dst, c, &a);
-                store::<_, MASKED>(w, i.src[0], c, &d);
-            }
-        });
+        active_chunks!(w, MASKED, r, mask, c => {
+                let a: [u32; CHUNK] = load(r, i.src[0], c);
+                let d: [u32; CHUNK] = load(r, i.dst, c);
+                store::<_, MASKED>(r, mask, i.dst, c, &a);
+                store::<_, MASKED>(r, mask, i.src[0], c, &d);
+            });
         Flow::Next
     }
 }
@@ -195,12 +189,11 @@ executors! {
         let sums = sums ^ (sums & 0x0f) << 4;
         let k: [u32; 8] = std::array::from_fn(|n| (sums >> n & 1).wrapping_neg());
         let shifts: [u32; 3] = std::array::from_fn(|n| if HALF { 16 * (op_sel >> n & 1) } else { 0 });
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let x: [u32; CHUNK] = any::<_, false>(w, i, 0, c);
-                let y: [u32; CHUNK] = any::<_, false>(w, i, 1, c);
-                let z: [u32; CHUNK] = any::<_, false>(w, i, 2, c);
-                let old: [u32; CHUNK] = load(w, i.dst, c);
+        active_chunks!(w, MASKED, r, mask, c => {
+                let x: [u32; CHUNK] = any::<_, false>(r, i, 0, c);
+                let y: [u32; CHUNK] = any::<_, false>(r, i, 1, c);
+                let z: [u32; CHUNK] = any::<_, false>(r, i, 2, c);
+                let old: [u32; CHUNK] = load(r, i.dst, c);
                 let mut d = [0u32; CHUNK];
                 for j in 0..CHUNK {
                     let (x, y, z) = (x[j] >> shifts[0], y[j] >> shifts[1], z[j] >> shifts[2]);
@@ -213,9 +206,8 @@ executors! {
                         (true, _) => bits << 16 | old[j] & 0xffff,
                     };
                 }
-                store::<_, MASKED>(w, i.dst, c, &d);
-            }
-        });
+                store::<_, MASKED>(r, mask, i.dst, c, &d);
+            });
         Flow::Next
     }
 }

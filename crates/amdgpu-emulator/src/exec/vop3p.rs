@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, all, any, by_exec, load, store};
+use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, active_chunks, all, any, by_exec, load, store};
 use crate::exec::level::with_f16c;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, InLoops};
@@ -85,8 +85,8 @@ executors! {
             for c in w.chunks() {
                 let lo = chunk(w, i, 0, select.lo(0), c);
                 let hi = chunk(w, i, 1, select.lo(1), c);
-                store::<_, MASKED>(w, i.dst, c, &lo);
-                store::<_, MASKED>(w, i.dst.wrapping_add(1), c, &hi);
+                store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &lo);
+                store::<_, MASKED>(&mut w.r, &w.mask, i.dst.wrapping_add(1), c, &hi);
             }
         });
         Flow::Next
@@ -161,14 +161,14 @@ impl<const TO: u8, V: Conversion> Exec for FmaMix<TO, V> {
                     r[j] = if select.clamp() { unit(m, sum) } else { sum };
                 }
                 if TO == MIX_F32 {
-                    store::<_, MASKED>(w, i.dst, c, &r);
+                    store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &r);
                 } else {
                     let (old, half) = (w.v(i.dst).0[c], V::narrow(r));
                     let mut d = [0; CHUNK];
                     for j in 0..CHUNK {
                         d[j] = place::<TO>(old[j], half[j]);
                     }
-                    store::<_, MASKED>(w, i.dst, c, &d);
+                    store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &d);
                 }
             }
         });
@@ -225,15 +225,13 @@ fn moded<O: Op3>(w: &Wave, src: [u16; 3], l: usize) -> u32 {
 #[inline(always)]
 fn run_dot<O: Op3>(w: &mut Wave, i: &Inst, src: [u16; 3]) {
     let m = w.mode;
-    by_exec!(w, MASKED => {
-        for c in w.chunks() {
-            let (a, b, e) = (load(w, src[0], c), load(w, src[1], c), load(w, src[2], c));
-            let mut d = [O::D::ZERO; CHUNK];
-            for j in 0..CHUNK {
-                d[j] = O::f(m, a[j], b[j], e[j]);
-            }
-            store::<_, MASKED>(w, i.dst, c, &d);
+    active_chunks!(w, MASKED, r, mask, c => {
+        let (a, b, e) = (load(r, src[0], c), load(r, src[1], c), load(r, src[2], c));
+        let mut d = [O::D::ZERO; CHUNK];
+        for j in 0..CHUNK {
+            d[j] = O::f(m, a[j], b[j], e[j]);
         }
+        store::<_, MASKED>(r, mask, i.dst, c, &d);
     });
 }
 
@@ -274,21 +272,19 @@ impl<const SHORT: bool, V: Conversion> Exec for DotF16<SHORT, V> {
         let m = w.mode;
         let clamp = !SHORT && Select(i.imm).clamp();
         let src = if SHORT { i.src } else { halves(w, i, 3) };
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let mut x = [[0; CHUNK]; 3];
-                for n in 0..3 {
-                    x[n] = if SHORT { any::<u32, false>(w, i, n, c) } else { w.v(src[n]).0[c] };
-                }
-                let ([low_a, high_a], [low_b, high_b]) = (flushed_pair::<V>(x[0]), flushed_pair::<V>(x[1]));
-                let mut d = [0.0; CHUNK];
-                for j in 0..CHUNK {
-                    let high = flush(high_a[j].mul_add(high_b[j], flush(f32::from_bits(x[2][j]))));
-                    let sum = flush(low_a[j].mul_add(low_b[j], high));
-                    d[j] = if clamp { unit(m, sum) } else { sum };
-                }
-                store::<_, MASKED>(w, i.dst, c, &d);
+        active_chunks!(w, MASKED, r, mask, c => {
+            let mut x = [[0; CHUNK]; 3];
+            for n in 0..3 {
+                x[n] = if SHORT { any::<u32, false>(r, i, n, c) } else { r.v(src[n]).0[c] };
             }
+            let ([low_a, high_a], [low_b, high_b]) = (flushed_pair::<V>(x[0]), flushed_pair::<V>(x[1]));
+            let mut d = [0.0; CHUNK];
+            for j in 0..CHUNK {
+                let high = flush(high_a[j].mul_add(high_b[j], flush(f32::from_bits(x[2][j]))));
+                let sum = flush(low_a[j].mul_add(low_b[j], high));
+                d[j] = if clamp { unit(m, sum) } else { sum };
+            }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
         Flow::Next
     }
@@ -422,7 +418,7 @@ impl<const BITS: u32> Exec for DotIu<BITS> {
                     let e = e[j] as i32;
                     d[j] = if select.clamp() { e.saturating_add(sum) } else { e.wrapping_add(sum) };
                 }
-                store::<_, MASKED>(w, i.dst, c, &d);
+                store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &d);
             }
         });
         Flow::Next

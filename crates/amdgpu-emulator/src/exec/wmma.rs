@@ -73,16 +73,18 @@ fn floats<F: Format>(w: &Wave, i: &Inst, n: usize) -> Matrix<f32> {
 }
 
 /// Returns A or B of integers of `BITS` bits, source `n`, by K and then by lane. `neg_lo` says that they are signed.
+///
+/// As floats: the sum of 16 products of 8 bits is below 2^24, so that every step is exact.
 #[inline(always)]
-fn integers<const BITS: u32>(w: &Wave, i: &Inst, n: usize) -> Matrix<i32> {
+fn integers<const BITS: u32>(w: &Wave, i: &Inst, n: usize) -> Matrix<f32> {
     let is_signed = Select(i.imm).neg_lo(n) != 0;
-    let mut out = [[0; CHUNK]; SIZE];
+    let mut out = [[0.0; CHUNK]; SIZE];
     for k in 0..SIZE as u32 {
         let dwords = w.v(i.src[n].wrapping_add((k * BITS / 32) as u16)).0[0];
         let up = 32 - BITS - k * BITS % 32;
         out[k as usize] = dwords.map(|dword| {
             let top = dword << up;
-            if is_signed { top as i32 >> (32 - BITS) } else { (top >> (32 - BITS)) as i32 }
+            if is_signed { (top as i32 >> (32 - BITS)) as f32 } else { (top >> (32 - BITS)) as i32 as f32 }
         });
     }
     out
@@ -171,18 +173,14 @@ impl<const BITS: u32> Exec for WmmaI32<BITS> {
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let (a, b) = (integers::<BITS>(w, i, 0), integers::<BITS>(w, i, 1));
         let clamp = Select(i.imm).clamp();
+        let mut products = [[0.0; CHUNK]; SIZE];
+        multiply_add(&a, &b, &mut products);
         let mut d = [[0; CHUNK]; SIZE];
-        for (row, d) in d.iter_mut().enumerate() {
-            let mut products = [0; CHUNK];
-            for k in 0..SIZE {
-                for n in 0..CHUNK {
-                    products[n] += a[k][row] * b[k][n];
-                }
-            }
+        for row in 0..SIZE {
             let c = addend(w, i, row).map(|c| c as i32);
-            *d = std::array::from_fn(|n| match clamp {
-                true => c[n].saturating_add(products[n]),
-                false => c[n].wrapping_add(products[n]),
+            d[row] = std::array::from_fn(|n| match (clamp, products[row][n] as i32) {
+                (true, sum) => c[n].saturating_add(sum),
+                (false, sum) => c[n].wrapping_add(sum),
             });
         }
         for (row, d) in d.iter().enumerate() {

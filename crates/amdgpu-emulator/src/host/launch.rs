@@ -21,7 +21,7 @@ use crate::memory::bounds::Bounds;
 use crate::memory::lds::max_lds;
 use crate::memory::{AddressSpace, DispatchMemory};
 use crate::report::error::{Error, Result};
-use crate::state::wave::{LANES, Lanes, Mode, POOL, Wave};
+use crate::state::wave::{CHUNK, CHUNKS, LANES, Lanes, Mode, POOL, Wave};
 
 /// The largest number of work-items of a workgroup.
 pub const MAX_BLOCK: u32 = 1024;
@@ -427,8 +427,13 @@ impl DispatchSetup {
             w.r.s[usize::from(POOL)..usize::from(POOL) + pool.len()].copy_from_slice(pool);
         }
         w.r.s[..usize::from(POOL)].fill(0);
+        let lanes = self.wave_lanes();
         for rows in self.vectors.rows() {
-            bytemuck::cast_slice_mut::<Lanes, u8>(&mut w.r.v[rows]).fill(0);
+            match lanes {
+                // As bytes, which is one call.
+                64 => bytemuck::cast_slice_mut::<Lanes, u8>(&mut w.r.v[rows]).fill(0),
+                _ => w.r.v[rows].iter_mut().for_each(|row| row.0[..CHUNKS / 2].fill([0; CHUNK])),
+            }
         }
         let items = self.items_of(workgroup);
         *w.v_mut(0) = items.waves[id as usize];
@@ -469,7 +474,6 @@ impl DispatchSetup {
             w.set_s64(crate::state::wave::sreg::FLAT_SCRATCH, SCRATCH_BASE);
         }
 
-        let lanes = self.wave_lanes();
         w.all = u64::MAX >> (LANES as u32 - lanes);
         let active = items.count - (id * lanes).min(items.count);
         w.set_exec(if active >= lanes { w.all } else { (1 << active) - 1 });

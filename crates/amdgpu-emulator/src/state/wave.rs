@@ -60,6 +60,26 @@ pub(crate) struct Regs {
     pub(crate) s: [u32; SSLOTS],
 }
 
+impl Regs {
+    /// Returns a vector register.
+    #[inline(always)]
+    pub(crate) fn v(&self, index: u16) -> &Lanes {
+        &self.v[index as usize & (VROWS - 1)]
+    }
+
+    /// Returns a vector register.
+    #[inline(always)]
+    pub(crate) fn v_mut(&mut self, index: u16) -> &mut Lanes {
+        &mut self.v[index as usize & (VROWS - 1)]
+    }
+
+    /// Returns a scalar or constant.
+    #[inline(always)]
+    pub(crate) fn s32(&self, index: u16) -> u32 {
+        self.s[index as usize & (SSLOTS - 1)]
+    }
+}
+
 /// The number of vector registers, including temporaries.
 pub(crate) const VROWS: usize = 1024;
 /// The index of the first AGPR.
@@ -291,13 +311,13 @@ impl Wave {
     /// Returns a vector register.
     #[inline(always)]
     pub(crate) fn v(&self, index: u16) -> &Lanes {
-        &self.r.v[index as usize & (VROWS - 1)]
+        self.r.v(index)
     }
 
     /// Returns a vector register.
     #[inline(always)]
     pub(crate) fn v_mut(&mut self, index: u16) -> &mut Lanes {
-        &mut self.r.v[index as usize & (VROWS - 1)]
+        self.r.v_mut(index)
     }
 
     /// Returns sixteen lanes of a vector register other than the first, from `first` on. Lanes that the register doesn't have
@@ -314,7 +334,7 @@ impl Wave {
     /// Returns a 32-bit scalar or constant.
     #[inline(always)]
     pub(crate) fn s32(&self, index: u16) -> u32 {
-        self.r.s[index as usize & (SSLOTS - 1)]
+        self.r.s32(index)
     }
 
     /// Returns a 64-bit scalar or constant.
@@ -337,22 +357,34 @@ impl Wave {
     /// Returns the mask of active lanes.
     #[inline(always)]
     pub(crate) fn exec(&self) -> u64 {
+        self.exec_pair() & self.all
+    }
+
+    /// Returns both registers of EXEC. In a wave of 32, the upper one says nothing of lanes, and can have any number.
+    #[inline(always)]
+    pub(crate) fn exec_pair(&self) -> u64 {
         // One load, unlike `s64`, because every vector instruction reads EXEC.
         let pair = [self.r.s[sreg::EXEC as usize], self.r.s[sreg::EXEC as usize + 1]];
-        u64::from_le(bytemuck::must_cast(pair.map(u32::to_le))) & self.all
+        u64::from_le(bytemuck::must_cast(pair.map(u32::to_le)))
+    }
+
+    /// Returns whether it is a wave of 64 lanes; if not, it has 32.
+    #[inline(always)]
+    pub(crate) fn has_64_lanes(&self) -> bool {
+        self.all >> 63 != 0
     }
 
     /// Returns the numbers of the chunks of a vector register that the wave has: 4, or 2 in a wave of 32.
     #[inline(always)]
     pub(crate) fn chunks(&self) -> std::ops::Range<usize> {
-        0..2 + (self.all >> 63 << 1) as usize
+        0..if self.has_64_lanes() { CHUNKS } else { CHUNKS / 2 }
     }
 
     /// Sets the mask of lanes at a scalar index. In a wave of 32 it is one register.
     #[inline(always)]
     pub(crate) fn set_mask(&mut self, index: u16, mask: u64) {
         self.set_s32(index, mask as u32);
-        if self.all >> 63 != 0 {
+        if self.has_64_lanes() {
             self.set_s32(index.wrapping_add(1), (mask >> 32) as u32);
         }
     }
