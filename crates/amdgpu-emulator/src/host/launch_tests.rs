@@ -11,7 +11,7 @@ use super::program::LoadedProgram;
 use crate::exec::level::SimdLevel;
 use crate::memory::AddressSpace;
 use crate::report::error::{Error, Result};
-use crate::state::wave::{LANES, Wave};
+use crate::state::wave::Wave;
 
 const WAVE32: &[u8] = include_bytes!("../../tests/data/assembly/initial.gfx1100.co");
 const WAVE64: &[u8] = include_bytes!("../../tests/data/assembly/initial.wave64.gfx1100.co");
