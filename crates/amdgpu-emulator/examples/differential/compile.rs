@@ -97,7 +97,7 @@ impl Compiler {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Variation {
     pub(crate) compiler: Compiler,
-    /// A processor, perhaps with features: `gfx90a:xnack+`.
+    /// A processor, perhaps with features: `gfx90a:xnack+`. `gfx1100.w64` has waves of 64 lanes.
     pub(crate) target: String,
     /// The optimisation level, such as `O0`.
     pub(crate) level: String,
@@ -163,7 +163,12 @@ impl Workshop {
         let object = self.dir.join("program.co");
         let mut command = Command::new(&variation.compiler.command);
         command.args(SAME).args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-fvisibility=hidden"]);
-        command.arg(format!("-mcpu={}", variation.target)).arg(format!("-{}", variation.level));
+        let (target, wide) = match variation.target.strip_suffix(".w64") {
+            Some(target) => (target, true),
+            None => (variation.target.as_str(), false),
+        };
+        command.arg(format!("-mcpu={target}")).arg(format!("-{}", variation.level));
+        command.args(wide.then_some("-mwavefrontsize64"));
         command.args(&variation.flags).arg("-o").arg(&object).arg(source);
         run(&mut command, &self.dir.join("said"), COMPILE_TIME)?;
         fs::read(&object).map_err(|e| Failure::Start(format!("{}: {e}", object.display())))

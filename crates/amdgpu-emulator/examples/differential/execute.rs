@@ -127,8 +127,8 @@ fn difference(shape: &Shape, expected: &[u8], got: &[u8]) -> Outcome {
     let items = shape.items();
     let place = |word: usize| {
         let item = |n: usize| {
-            let (group, lane) = (n / shape.block_size(), n % shape.block_size());
-            format!("workgroup {group}, wave {}, lane {}", lane / 64, lane % 64)
+            let (group, item) = (n / shape.block_size(), n % shape.block_size());
+            format!("workgroup {group}, work-item {item}")
         };
         match word.checked_sub(items) {
             None => format!("result of {}", item(word)),

@@ -1,5 +1,5 @@
 //! A differential test of the emulator with the code that compilers generate at every level: random programs, compiled
-//! for the host and for gfx90a, gfx942 or gfx950, must leave the same memory.
+//! for the host and for gfx90a, gfx942, gfx950 or gfx11, must leave the same memory.
 //!
 //! ```text
 //! differential [--seed N] [--count N] [--seconds N] [--size N] [--jobs N] [--variations N] [--stop-at N]
@@ -139,7 +139,17 @@ impl Options {
             return Err("there is no compiler".into());
         }
         if o.targets.is_empty() {
-            o.targets = ["gfx90a", "gfx942", "gfx90a:xnack+", "gfx950", "gfx942"].map(String::from).to_vec();
+            let all = [
+                "gfx90a",
+                "gfx942",
+                "gfx90a:xnack+",
+                "gfx950",
+                "gfx1100",
+                "gfx1100.w64",
+                "gfx1150",
+                "gfx942",
+            ];
+            o.targets = all.map(String::from).to_vec();
         }
         if o.levels.is_empty() {
             o.levels = ["O0", "O1", "O2", "O3", "Os"].map(String::from).to_vec();
@@ -155,8 +165,9 @@ impl Options {
                 FLAGS.iter().filter(|f| self.flags.is_empty() && f.0 <= compiler.version).map(|f| f.1);
             let flags: Vec<&str> = built_in.chain(self.flags.iter().map(String::as_str)).collect();
             // A compiler doesn't support processors that are newer than it.
-            let since = |target: &str| match target.split(':').next() {
-                Some("gfx942") => 17,
+            let since = |target: &str| match target.split([':', '.']).next() {
+                Some("gfx942" | "gfx1100") => 17,
+                Some("gfx1150") => 18,
                 Some("gfx950") => 20,
                 _ => 0,
             };
