@@ -295,6 +295,17 @@ fn encode(b: &MemoryModel, op: Op, back: bool) -> [u32; 2] {
     }
 }
 
+/// Returns the mode of an operation in memory, given the wave's.
+fn memory_mode(op: Op, target: Target, mode: u32) -> u32 {
+    match target {
+        Target::Gfx90a => 0xc0,
+        Target::Gfx942 | Target::Gfx950 => 0xf0,
+        // RDNA3 ISA, 13.2: in memory, sums flush denormals of sources, and nothing flushes those of results.
+        Target::Gfx11 | Target::Gfx115 if op.kind == "add_f32" => 0xe0,
+        Target::Gfx11 | Target::Gfx115 => mode | 0xa0,
+    }
+}
+
 fn operations() {
     for mut b in MemoryModel::every(21) {
         let is_gfx11 = b.rig.target.is_gfx11();
@@ -307,14 +318,7 @@ fn operations() {
                 let has_mode = op.is_ds() || is_gfx11;
                 let mode = if has_mode { [0xf0, 0xf0, 0x00, 0x30, 0xc0, 0x10][trial % 6] } else { 0xf0 };
                 b.rig.w.mode.0 = mode;
-                let memory_mode = match (op.is_ds(), b.rig.target) {
-                    (true, _) => mode,
-                    (_, Target::Gfx90a) => 0xc0,
-                    // RDNA3 ISA, 13.2: in memory, sums flush denormals of sources, and nothing flushes those of results.
-                    _ if is_gfx11 && op.kind == "add_f32" => 0xe0,
-                    _ if is_gfx11 => mode | 0xa0,
-                    _ => 0xf0,
-                };
+                let memory_mode = memory_mode(op, b.rig.target, mode);
                 let data = if op.encoding == Encoding::Mubuf { 30 } else { 20 };
                 let second = if op.is_ds() { 24 } else { data + dwords as u16 };
                 let space = if op.encoding == Encoding::Flat { b.below(4) } else { 0 };

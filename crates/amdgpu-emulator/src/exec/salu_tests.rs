@@ -244,7 +244,7 @@ fn arithmetic(mut rig: TestWave) {
                 let b = b & mask(row.src[1]);
                 let wide = row.dst.dwords() == 2;
                 let old = if wide { old } else { old & 0xffff_ffff };
-                let expected = reference(&name, a, b, old, scc)
+                let expected = reference(name, a, b, old, scc)
                     .unwrap_or_else(|| panic!("no reference for {}", row.name));
                 rig.run(&[word]);
                 let got = if wide { rig.w.s64(14) } else { u64::from(rig.w.s32(14)) };
