@@ -23,7 +23,7 @@ pub(crate) struct FidelityArgs {
     #[arg(value_name = "FILE", required_unless_present = "target")]
     files: Vec<PathBuf>,
 
-    /// The target, such as gfx90a, gfx942, gfx950 or gfx1100. Of a bundle, the code for this target is read.
+    /// The target, such as gfx90a, gfx942, gfx950, gfx1100 or gfx1151. Of a bundle, the code for this target is read.
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
 
@@ -40,17 +40,21 @@ pub(super) struct InstructionCount {
 }
 
 pub(crate) fn run(args: &FidelityArgs, out: &mut Output) -> Result<CommandOutcome, CommandError> {
-    let target = args.target.as_deref().map(parsed).transpose()?;
+    // The same instructions have several processors, of which a bundle may have any.
+    let processor = args.target.as_deref().map(|name| name.split(':').next().unwrap_or(""));
+    let target = processor.map(parsed).transpose()?;
     if args.files.is_empty() {
-        let Some(target) = target else { return Ok(CommandOutcome::Unusable) };
+        let (Some(target), Some(processor)) = (target, processor) else {
+            return Ok(CommandOutcome::Unusable);
+        };
         let counts: Vec<InstructionCount> = fidelities(target)
             .into_iter()
             .map(|instruction| InstructionCount { instruction, count: 0 })
             .collect();
         if args.json {
-            out.json(&json!({ "target": target.processor(), "fidelity": to_json(&counts) }))?;
+            out.json(&json!({ "target": processor, "fidelity": to_json(&counts) }))?;
         } else {
-            out.line(out.styled(Style::Strong, target.processor()))?;
+            out.line(out.styled(Style::Strong, processor))?;
             show(&counts, "  ", out)?;
         }
         return Ok(CommandOutcome::Passed);
@@ -59,7 +63,7 @@ pub(crate) fn run(args: &FidelityArgs, out: &mut Output) -> Result<CommandOutcom
     let mut documents = Vec::new();
     for path in &args.files {
         let file = path.display();
-        match read(path, target) {
+        match read(path, processor) {
             Ok((target, counts)) => {
                 if args.json {
                     documents.push(json!({
@@ -93,9 +97,9 @@ fn parsed(name: &str) -> Result<Target, CommandError> {
 }
 
 /// Returns the instructions of a code object, with the number of places where each is.
-fn read(path: &std::path::Path, target: Option<Target>) -> Result<(Target, Vec<InstructionCount>), String> {
+fn read(path: &std::path::Path, processor: Option<&str>) -> Result<(Target, Vec<InstructionCount>), String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let object = match target.map(|target| target.processor().parse()) {
+    let object = match processor.map(str::parse) {
         Some(Ok(target)) => CodeObject::from_any(&bytes, &target),
         _ => CodeObject::parse(&bytes),
     };

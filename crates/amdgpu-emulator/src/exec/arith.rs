@@ -48,6 +48,45 @@ generic2! {
     Max: |m, a, b| { float::max(m, a, b) }; fast { (a.greater(b), any_nan([a, b])) }
 }
 
+/// A minimum, maximum or median of gfx11: MODE decides about denormals of its sources, and none about those of its result (RDNA3 ISA,
+/// notes of `V_MIN_F32`).
+pub(crate) struct Kept<O>(PhantomData<O>);
+
+impl<T: Float, O: Op2<D = T, A = T, B = T>> Op2 for Kept<O> {
+    type D = T;
+    type A = T;
+    type B = T;
+    #[inline(always)]
+    fn f(m: Mode, a: T, b: T) -> T {
+        O::f(m, a, b)
+    }
+    #[inline(always)]
+    fn fast(m: Mode, a: T, b: T) -> (T, u32) {
+        O::fast(m, a, b)
+    }
+    fn moded(m: Mode, a: T, b: T) -> T {
+        O::f(m, a.flush(m, false), b.flush(m, false))
+    }
+}
+
+impl<T: Float, O: Op3<D = T, A = T, B = T, C = T>> Op3 for Kept<O> {
+    type D = T;
+    type A = T;
+    type B = T;
+    type C = T;
+    #[inline(always)]
+    fn f(m: Mode, a: T, b: T, c: T) -> T {
+        O::f(m, a, b, c)
+    }
+    #[inline(always)]
+    fn fast(m: Mode, a: T, b: T, c: T) -> (T, u32) {
+        O::fast(m, a, b, c)
+    }
+    fn moded(m: Mode, a: T, b: T, c: T) -> T {
+        O::f(m, a.flush(m, false), b.flush(m, false), c.flush(m, false))
+    }
+}
+
 /// Declares operations of three sources for any [`Float`].
 macro_rules! generic3 {
     ($($(#[$doc:meta])* $name:ident: |$m:pat_param, $a:ident, $b:ident, $c:ident| $e:block $(=> $g:block)?

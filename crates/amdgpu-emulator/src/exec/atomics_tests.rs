@@ -31,12 +31,12 @@ impl Op {
     fn all(b: &MemoryModel) -> Vec<Op> {
         let mut ops = Vec::new();
         for encoding in [Encoding::Ds, Encoding::Flat, Encoding::Global, Encoding::Mubuf] {
-            for name in b.names(encoding) {
+            for (name, operation) in b.operations(encoding) {
                 let (kind, wide) = if encoding == Encoding::Ds {
-                    let Some(kind) = ds_kind(name) else { continue };
-                    (kind, name.ends_with("64"))
+                    let Some(kind) = ds_kind(operation) else { continue };
+                    (kind, operation.ends_with("64"))
                 } else {
-                    let Some((_, kind)) = name.split_once("_atomic_") else { continue };
+                    let Some((_, kind)) = operation.split_once("_atomic_") else { continue };
                     (kind.trim_end_matches("_x2"), kind.ends_with("_x2") || kind.ends_with("64"))
                 };
                 ops.push(Op { name, encoding, kind, bytes: if wide { 8 } else { 4 } });
@@ -55,7 +55,7 @@ impl Op {
 }
 
 fn ds_kind(name: &str) -> Option<&'static str> {
-    const KINDS: [(&str, &str); 27] = [
+    const KINDS: [(&str, &str); 30] = [
         ("add_u", "add"),
         ("sub_u", "sub"),
         ("rsub_u", "rsub"),
@@ -73,6 +73,9 @@ fn ds_kind(name: &str) -> Option<&'static str> {
         ("cmpst_b", "cmpst"),
         ("cmpst_f32", "cmpst_f32"),
         ("cmpst_f64", "cmpst_f64"),
+        ("cmpstore_b", "cmpswap"),
+        ("cmpstore_f32", "cmpswap_f32"),
+        ("cmpstore_f64", "cmpswap_f64"),
         ("min_f32", "min_f32"),
         ("max_f32", "max_f32"),
         ("min_f64", "min_f64"),
@@ -169,6 +172,10 @@ pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
             let f = |v| flush(v, bits, on);
             f(if float(f(old)) == float(f(a)) { b } else { old })
         }
+        // Those of gfx11 have the new value first (RDNA3 ISA, `DS_CMPSTORE_F32`).
+        "cmpswap_f32" => reference(Op { kind: "cmpst_f32", ..op }, old, b, a, m),
+        "cmpswap_f64" => reference(Op { kind: "cmpst_f64", ..op }, old, b, a, m),
+        "csub_u32" => wrap((o - d).max(0)),
         "min_f32" | "max_f32" | "min_f64" | "max_f64" => {
             let quiet = if bits == 32 { 1 << 22 } else { 1 << 51 };
             let f = |v| flush(v, bits, if bits == 32 { in32 } else { in64 });
@@ -288,21 +295,30 @@ fn encode(b: &MemoryModel, op: Op, back: bool) -> [u32; 2] {
     }
 }
 
+/// Returns the mode of an operation in memory, given the wave's.
+fn memory_mode(op: Op, target: Target, mode: u32) -> u32 {
+    match target {
+        Target::Gfx90a => 0xc0,
+        Target::Gfx942 | Target::Gfx950 => 0xf0,
+        // RDNA3 ISA, 13.2: in memory, sums flush denormals of sources, and nothing flushes those of results.
+        Target::Gfx11 | Target::Gfx115 if op.kind == "add_f32" => 0xe0,
+        Target::Gfx11 | Target::Gfx115 => mode | 0xa0,
+    }
+}
+
 fn operations() {
-    for mut b in MemoryModel::all(21) {
+    for mut b in MemoryModel::every(21) {
+        let is_gfx11 = b.rig.target.is_gfx11();
         for op in Op::all(&b) {
             for trial in 0..24 {
                 let exec = b.exec();
                 b.scramble(10..40);
                 let (bytes, dwords) = (op.bytes, op.dwords());
                 let back = if op.is_ds() { op.name.contains("_rtn") } else { b.below(2) == 0 };
-                let mode = if op.is_ds() { [0xf0, 0xf0, 0x00, 0x30, 0xc0, 0x10][trial % 6] } else { 0xf0 };
+                let has_mode = op.is_ds() || is_gfx11;
+                let mode = if has_mode { [0xf0, 0xf0, 0x00, 0x30, 0xc0, 0x10][trial % 6] } else { 0xf0 };
                 b.rig.w.mode.0 = mode;
-                let memory_mode = match (op.is_ds(), b.rig.target) {
-                    (true, _) => mode,
-                    (_, Target::Gfx90a) => 0xc0,
-                    _ => 0xf0,
-                };
+                let memory_mode = memory_mode(op, b.rig.target, mode);
                 let data = if op.encoding == Encoding::Mubuf { 30 } else { 20 };
                 let second = if op.is_ds() { 24 } else { data + dwords as u16 };
                 let space = if op.encoding == Encoding::Flat { b.below(4) } else { 0 };
@@ -361,7 +377,8 @@ fn operations() {
                 b.rig.w.set_exec(exec);
                 b.rig.w.set_s64(8, b.model.bases[0]);
                 b.rig.w.set_s32(10, GLOBAL as u32);
-                b.rig.w.set_s32(11, 0);
+                // Raw; on gfx11 that takes a range check and a format, 32_FLOAT.
+                b.rig.w.set_s32(11, if is_gfx11 { 3 << 28 | 22 << 12 } else { 0 });
                 let words = encode(&b, op, back);
                 b.rig.run(&words);
                 for (lane, want) in want.iter().enumerate() {
@@ -375,9 +392,9 @@ fn operations() {
 }
 
 fn exchanges_at_two_addresses() {
-    for mut b in MemoryModel::all(22) {
-        for name in b.names(Encoding::Ds) {
-            let Some(rest) = name.strip_prefix("ds_wrxchg2") else { continue };
+    for mut b in MemoryModel::every(22) {
+        for (name, operation) in b.operations(Encoding::Ds) {
+            let Some(rest) = operation.strip_prefix("ds_wrxchg2") else { continue };
             let dwords = if rest.ends_with("64") { 2 } else { 1 };
             let unit = 4 * dwords * if rest.starts_with("st64") { 64 } else { 1 };
             for _ in 0..24 {

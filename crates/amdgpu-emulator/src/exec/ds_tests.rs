@@ -59,11 +59,11 @@ fn loads_and_stores() {
 }
 
 fn two_addresses() {
-    for mut b in MemoryModel::all(12) {
-        for name in b.names(Encoding::Ds) {
+    for mut b in MemoryModel::every(12) {
+        for (name, operation) in b.operations(Encoding::Ds) {
             let Some((load, rest)) = ["ds_read2", "ds_write2"]
                 .iter()
-                .find_map(|p| name.strip_prefix(p).map(|rest| (*p == "ds_read2", rest)))
+                .find_map(|p| operation.strip_prefix(p).map(|rest| (*p == "ds_read2", rest)))
             else {
                 continue;
             };
@@ -287,7 +287,7 @@ fn swizzles() {
     assert_eq!(from(0xe000), [1, 0x11, 9, 0x19, 5, 0x15, 0xd, 0x1d]);
     assert_eq!(from(0xe010), [1, 9, 5, 0xd, 3, 0xb, 7, 0xf]);
     assert_eq!(from(0xe01f), [1, 2, 3, 4, 5, 6, 7, 8]);
-    for mut b in MemoryModel::all(17) {
+    for mut b in MemoryModel::every(17) {
         for trial in 0..400u32 {
             let exec = b.exec();
             b.scramble(10..40);
@@ -339,7 +339,7 @@ fn by_lane_number() {
 }
 
 fn append_and_consume() {
-    for mut b in MemoryModel::all(19) {
+    for mut b in MemoryModel::every(19) {
         let mut counter = b.model.read(At::Lds(104), 0, 4) as u32;
         b.rig.w.set_s32(sreg::M0, 100 | 7 << 16);
         for trial in 0..40 {

@@ -6,7 +6,7 @@ use amdgpu_isa::{Encoding, Target};
 use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
 use crate::state::wave::{LANES, Mode, sreg};
-use crate::testing::test_wave::{CODE, END, Random, TestWave, op};
+use crate::testing::test_wave::{CODE, Random, TestWave, end_of, op};
 
 crate::testing::tally::verified!(branches, jumps, indexed_registers, relative_moves, hardware_registers);
 
@@ -42,6 +42,7 @@ fn layout(random: &mut Random) -> (usize, usize, usize) {
 
 fn branches() {
     let mut random = Random::new(61);
+    // In waves of 32, the low halves of VCC and EXEC decide (RDNA3 ISA, "VCC" and "EXEC").
     type Taken = fn(bool, u64, u64) -> bool;
     let names: [(&str, Taken); 7] = [
         ("s_branch", |_, _, _| true),
@@ -52,7 +53,7 @@ fn branches() {
         ("s_cbranch_execz", |_, _, exec| exec == 0),
         ("s_cbranch_execnz", |_, _, exec| exec != 0),
     ];
-    for mut rig in rigs() {
+    for mut rig in TestWave::every() {
         for (name, taken) in names {
             for _ in 0..100 {
                 let (len, from, to) = layout(&mut random);
@@ -71,7 +72,7 @@ fn branches() {
                 let jump = rig.sopp(name, (to - from - 1) as u16);
                 let words = program(&rig, from, jump, len);
                 rig.run(&words);
-                let to = if taken(scc, vcc, exec) { to } else { from + 1 };
+                let to = if taken(scc, vcc & rig.w.all, exec & rig.w.all) { to } else { from + 1 };
                 assert!(executed_from(&rig, to, from, len), "{name} from {from} to {to} of {len}");
             }
             // A branch out of the code is a fault only if it is taken.
@@ -98,7 +99,7 @@ fn branches() {
                 let before = 1 + (random.next() % 20) as usize;
                 let mut words = vec![rig.sopp("s_branch", before as u16 + 1)];
                 words.extend((0..before).map(|n| rig.sopk("s_movk_i32", u32::from(MARK) + n as u32, 1)));
-                words.push(END);
+                words.push(end_of(rig.target));
                 let to = (random.next() % before as u64) as i16;
                 words.push(rig.sopp(name, (to - before as i16 - 2) as u16));
                 for n in 0..64 {
@@ -106,7 +107,7 @@ fn branches() {
                 }
                 rig.w.set_scc(name.ends_with('1'));
                 rig.w.set_s64(sreg::VCC, if name.ends_with("vccnz") { 4 } else { 0 });
-                rig.w.set_exec(if name.ends_with("execnz") { 1 << 63 } else { 0 });
+                rig.w.set_exec(if name.ends_with("execnz") { 1 << (rig.lanes() - 1) } else { 0 });
                 rig.run(&words);
                 for n in 0..before as u16 {
                     assert_eq!(rig.w.s32(MARK + n) != 0, n >= to as u16, "{name} back to {to} of {before}");
@@ -118,7 +119,7 @@ fn branches() {
 
 fn jumps() {
     let mut random = Random::new(62);
-    for mut rig in rigs() {
+    for mut rig in TestWave::every() {
         for name in ["s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64"] {
             for _ in 0..100 {
                 let (len, from, to) = layout(&mut random);
@@ -147,7 +148,7 @@ fn jumps() {
                     next
                 };
                 assert_eq!(rig.w.s64(link), linked, "{name}");
-                assert_eq!(rig.w.exec(), exec);
+                assert_eq!(rig.w.s64(sreg::EXEC), exec);
             }
         }
     }
@@ -233,7 +234,7 @@ fn indexed_registers() {
 
 fn relative_moves() {
     let mut random = Random::new(64);
-    for mut rig in rigs() {
+    for mut rig in TestWave::every() {
         for name in ["s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64"] {
             let (wide, loads) = (name.ends_with("64"), name.contains("rels"));
             for _ in 0..100 {

@@ -1,24 +1,14 @@
 //! Tests of gfx11's scalar instructions for control: modes, hardware registers, messages, hints and padding.
 
-use amdgpu_isa::{Encoding, Target};
-
-use crate::exec::level::SimdLevel;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Mode, sreg};
 use crate::testing::test_wave::{Random, TestWave};
 
-crate::testing::tally::verified!(modes, idle);
+crate::testing::tally::verified!(modes);
 
-fn rigs() -> [TestWave; 4] {
-    let level = SimdLevel::best();
-    let [first, second] = Target::GFX11;
-    [
-        TestWave::new(first, level),
-        TestWave::wave32(first, level),
-        TestWave::new(second, level),
-        TestWave::wave32(second, level),
-    ]
+fn rigs() -> impl Iterator<Item = TestWave> {
+    TestWave::every().filter(|rig| rig.target.is_gfx11())
 }
 
 /// Fields of MODE and TRAPSTS, bit by bit. The bits that enable indexed registers and VSKIP on gfx9 can't be set.
@@ -141,66 +131,4 @@ fn results_for_null() {
             assert_eq!((rig.w.scc(), rig.w.s32(7), rig.w.s32(sreg::M0)), (scc, 0, 5), "{name}");
         }
     }
-}
-
-/// Hints, waits and cache control change no register.
-fn idle() {
-    let names = [
-        "s_set_inst_prefetch_distance",
-        "s_clause",
-        "s_delay_alu",
-        "s_waitcnt_depctr",
-        "s_waitcnt",
-        "s_wait_idle",
-        "s_wait_event",
-        "s_ttracedata_imm",
-        "s_version",
-        "s_waitcnt_vscnt",
-        "s_waitcnt_vmcnt",
-        "s_waitcnt_expcnt",
-        "s_waitcnt_lgkmcnt",
-        "s_gl1_inv",
-        "s_dcache_inv",
-        "buffer_gl0_inv",
-        "buffer_gl1_inv",
-        "s_nop",
-        "s_sleep",
-        "s_setprio",
-        "s_icache_inv",
-    ];
-    let mut random = Random::new(102);
-    let mut seen = 0;
-    for mut rig in rigs() {
-        for encoding in Encoding::ALL {
-            for row in encoding.rows().iter().filter(|row| names.contains(&row.name)) {
-                let Some(op) = row.opcode(rig.target) else { continue };
-                seen += 1;
-                for _ in 0..16 {
-                    for n in 0..106 {
-                        rig.w.set_s32(n, random.next() as u32);
-                    }
-                    rig.w.set_exec(random.next());
-                    let rest = match encoding {
-                        Encoding::Sopk => random.next() as u32 & 0xffff | (random.next() as u32 % 100) << 16,
-                        Encoding::Sopp => random.next() as u32 & 0xffff,
-                        _ => 0,
-                    };
-                    let mut words = vec![encoding.first_dword(rig.target, op.into(), rest)];
-                    words.extend((encoding.dwords() == 2).then_some(if encoding == Encoding::Smem {
-                        0x7c << 25
-                    } else {
-                        0
-                    }));
-                    let state = |rig: &TestWave| {
-                        let scalars: Vec<u32> = (0..128).map(|n| rig.w.s32(n)).collect();
-                        (scalars, rig.w.scc(), rig.w.mode.0, *rig.w.v(0).flat())
-                    };
-                    let before = state(&rig);
-                    rig.run(&words);
-                    assert!(state(&rig) == before, "{} changed a register", row.name);
-                }
-            }
-        }
-    }
-    assert_eq!(seen, 4 * names.len());
 }

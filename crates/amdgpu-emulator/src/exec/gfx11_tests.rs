@@ -1,41 +1,33 @@
 //! Compares gfx11's memory instructions, in waves of 64 and of 32 lanes, with byte arrays and lists of lanes.
 
-use amdgpu_isa::{Encoding, Row};
+use amdgpu_isa::Encoding;
 
-use crate::exec::atomics_tests::{Op, interesting, reference};
 use crate::exec::memory_model::{
-    At, BufferFields, FlatFields, GLOBAL, LDS, MemoryModel, SCRATCH, Shape, buffer, ds, flat,
+    At, BufferFields, FlatFields, GLOBAL, LDS, MemoryModel, SCRATCH, Shape, ds, flat,
 };
-use crate::state::wave::{LANES, Mode, sreg};
-use crate::testing::test_wave::operation;
+use crate::state::wave::{LANES, sreg};
 
-crate::testing::tally::verified!(loads_and_stores, atomics, permutes, by_lane_number);
+crate::testing::tally::verified!(loads_and_stores, permutes, by_lane_number);
 
 const FIELDS: FlatFields =
     FlatFields { offset: 0, address: 10, data: 20, saddr: None, dst: 30, glc: false, bit13: false };
 
-/// Returns the instructions of an encoding that the target has, each with what it does under its name on gfx9.
-fn rows(b: &MemoryModel, encoding: Encoding) -> Vec<(&'static Row, String)> {
-    let rows = encoding.rows().iter().filter(|row| row.opcode(b.rig.target).is_some());
-    rows.map(|row| (row, operation(row))).collect()
-}
-
 /// Sets EXEC to random bits, also those of lanes that the wave doesn't have. Returns the active lanes.
 fn random_exec(b: &mut MemoryModel) -> u64 {
     let exec = b.exec();
-    b.rig.w.set_exec(exec);
-    if b.rig.w.all >> 63 == 0 { exec & 0xffff_ffff } else { exec }
+    b.rig.w.set_exec(exec | b.random.next() & !b.rig.w.all);
+    exec
 }
 
 fn loads_and_stores() {
     for mut b in MemoryModel::gfx11(81) {
         for encoding in [Encoding::Ds, Encoding::Global, Encoding::Flat, Encoding::Scratch] {
-            for (row, operation) in rows(&b, encoding) {
+            for (name, operation) in b.operations(encoding) {
                 let Some(shape) = operation.split_once('_').and_then(|(_, rest)| Shape::of(rest)) else {
                     continue;
                 };
                 for _ in 0..8 {
-                    load_or_store(&mut b, encoding, row.name, shape);
+                    load_or_store(&mut b, encoding, name, shape);
                 }
             }
         }
@@ -102,125 +94,6 @@ fn load_or_store(b: &mut MemoryModel, encoding: Encoding, name: &str, shape: Sha
         assert_eq!(b.get(30, lane, shape.dwords()), *want, "{name} lane {lane}");
     }
     b.check(name);
-}
-
-/// Returns what an atomic does: the name of its reference, whether that takes the data operands in the other order, and whether the
-/// instruction returns a value only with `glc`; `None` for instructions that gfx9 has too.
-fn atomic(encoding: Encoding, name: &str) -> Option<(&'static str, bool)> {
-    let rest = name.trim_start_matches("ds_").replace("rtn_", "");
-    let rest = rest.rsplit_once("atomic_").map_or(rest.as_str(), |(_, rest)| rest);
-    Some(match (encoding, rest) {
-        (Encoding::Ds, "cmpstore_b32" | "cmpstore_b64") => ("cmpswap", false),
-        (Encoding::Ds, "cmpstore_f32") | (_, "cmpswap_f32") => ("cmpst_f32", true),
-        (Encoding::Ds, "cmpstore_f64") => ("cmpst_f64", true),
-        (_, "csub_u32") => ("csub", false),
-        (_, "min_f32") => ("min_f32", false),
-        (_, "max_f32") => ("max_f32", false),
-        (_, "add_f32") => ("add_f32", false),
-        (_, "add_u32") => ("add", false),
-        (_, "cmpswap_b64") => ("cmpswap", false),
-        _ => return None,
-    })
-}
-
-fn atomics() {
-    let mut seen = 0;
-    for mut b in MemoryModel::gfx11(82) {
-        for encoding in [Encoding::Ds, Encoding::Flat, Encoding::Global, Encoding::Mubuf] {
-            for (row, _) in rows(&b, encoding) {
-                let Some((kind, swaps)) = atomic(encoding, row.name) else { continue };
-                let bytes = if row.name.ends_with("64") { 8 } else { 4 };
-                let op = Op { name: row.name, encoding, kind, bytes };
-                seen += 1;
-                for _ in 0..24 {
-                    one_atomic(&mut b, op, swaps);
-                }
-            }
-        }
-    }
-    assert!(seen >= 4 * (8 + 3 + 6 * 3), "{seen}");
-}
-
-fn one_atomic(b: &mut MemoryModel, op: Op, swaps: bool) {
-    let (bytes, dwords) = (op.bytes, op.bytes / 4);
-    b.scramble(10..40);
-    let exec = random_exec(b);
-    let mode = b.random.next() as u32 & 0x3f0;
-    b.rig.w.mode = Mode(mode);
-    let in_lds = op.encoding == Encoding::Ds;
-    let back = if in_lds { op.name.contains("rtn") } else { b.below(2) == 0 };
-    let second = if in_lds { 24 } else { 20 + dwords as u16 };
-    let words: Vec<usize> = (0..LANES).map(|_| b.below(24)).collect();
-    let at: Vec<At> = words
-        .iter()
-        .map(|word| if in_lds { At::Lds(bytes * word) } else { At::Global(0, bytes * word) })
-        .collect();
-    for lane in 0..LANES {
-        let fresh = interesting(&mut b.random, op);
-        b.model.write(at[lane], lane, bytes, fresh.into());
-        for register in [20, second] {
-            // Often the value in memory, so that comparisons succeed.
-            let value = if b.below(3) == 0 { fresh } else { interesting(&mut b.random, op) };
-            b.set(register, lane, value as u32);
-            if dwords == 2 {
-                b.set(register + 1, lane, (value >> 32) as u32);
-            }
-        }
-        match op.encoding {
-            Encoding::Ds | Encoding::Mubuf => b.set(10, lane, (bytes * words[lane]) as u32),
-            _ => {
-                let address = b.model.address(at[lane]);
-                b.set64(10, lane, address);
-            }
-        }
-    }
-    b.fill();
-    let mut want = Vec::new();
-    // RDNA3 ISA, 13.2: in memory, sums flush denormals of sources, and nothing flushes those of results.
-    let m = match (in_lds, op.kind) {
-        (true, _) => mode,
-        (false, "add_f32") => 0xe0,
-        (false, _) => mode | 0xa0,
-    };
-    for lane in 0..LANES {
-        want.push(b.get(30, lane, dwords));
-        if exec >> lane & 1 == 0 {
-            continue;
-        }
-        let old = b.model.read(at[lane], lane, bytes) as u64;
-        let (x, y) = (b.get(20, lane, dwords) as u64, b.get(second, lane, dwords) as u64);
-        let new = match op.kind {
-            "csub" => (i128::from(old) - i128::from(x)).max(0) as u64,
-            _ if swaps => reference(op, old, y, x, m),
-            _ => reference(op, old, x, y, m),
-        };
-        b.model.write(at[lane], lane, bytes, new.into());
-        if back {
-            want[lane] = old.into();
-        }
-    }
-    b.rig.w.set_s64(8, b.model.bases[0]);
-    b.rig.w.set_s32(10, GLOBAL as u32);
-    // Raw, with the format 32_FLOAT.
-    b.rig.w.set_s32(11, 3 << 28 | 22 << 12);
-    let code = match op.encoding {
-        Encoding::Ds => ds(&b.rig, op.name, 0, 10, [20, 24], 30),
-        Encoding::Mubuf => {
-            // The result is written to the data.
-            for lane in 0..LANES {
-                want[lane] = if back && exec >> lane & 1 != 0 { want[lane] } else { b.get(20, lane, dwords) };
-            }
-            let fields = BufferFields { data: 20, glc: back, ..BUFFER };
-            buffer(&b.rig, op.encoding, op.name, fields)
-        }
-        encoding => flat(&b.rig, encoding, op.name, FlatFields { glc: back, ..FIELDS }),
-    };
-    b.rig.run(&code);
-    let register = if op.encoding == Encoding::Mubuf { 20 } else { 30 };
-    for (lane, want) in want.iter().enumerate() {
-        assert_eq!(b.get(register, lane, dwords), *want, "{} lane {lane} mode {mode:#x}", op.name);
-    }
-    b.check(op.name);
 }
 
 /// An offset in v10, the descriptor in s8, s6 as the scalar offset.

@@ -5,8 +5,8 @@
 use std::marker::PhantomData;
 
 use super::arith::{
-    Add, Ceil, Floor, Fma, Fract, Mad, Max, Max3, MaxMin, Maximum3, Med3, Min, Min3, MinMax, Minimum3, Mul,
-    PkFmacF16, Rndne, Sub, Subrev, Trunc,
+    Add, Ceil, Floor, Fma, Fract, Kept, Mad, Max, Max3, MaxMin, Maximum3, Med3, Min, Min3, MinMax, Minimum3,
+    Mul, PkFmacF16, Rndne, Sub, Subrev, Trunc,
 };
 use super::convert::{
     CvtF16I16, CvtF16U16, CvtI16F16, CvtNormI16F16, CvtNormU16F16, CvtU16F16, FrexpExpI16F16, FrexpMant,
@@ -350,6 +350,31 @@ impl HalfOp for Med3<Half> {
         }
         d
     }
+}
+
+/// Declares the operations of gfx11, which differ only in other modes.
+macro_rules! kept {
+    ($($O:ident $Each:ident;)*) => {$(
+        impl HalfOp for Kept<$O<Half>> {
+            const SOURCES: usize = <$O<Half> as HalfOp>::SOURCES;
+            const FLOATS: usize = <$O<Half> as HalfOp>::FLOATS;
+            type Each = $Each<Kept<$O<Half>>>;
+            #[inline(always)]
+            fn chunk<V: Conversion>(m: Mode, x: [[u16; CHUNK]; 3]) -> [u16; CHUNK] {
+                $O::<Half>::chunk::<V>(m, x)
+            }
+        }
+    )*};
+}
+
+kept! {
+    Min Each2;
+    Max Each2;
+    Min3 Each3;
+    Max3 Each3;
+    Med3 Each3;
+    MaxMin Each3;
+    MinMax Each3;
 }
 
 /// The forms of an operation on f16.

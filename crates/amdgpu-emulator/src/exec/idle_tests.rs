@@ -9,7 +9,7 @@ use crate::testing::test_wave::{Random, TestWave};
 crate::testing::tally::verified!(no_register_and_no_memory_changes);
 
 /// Hints, waits, cache control, messages (which nothing receives here), and branches that only a debugger takes.
-const IDLE: [&str; 32] = [
+const IDLE: [&str; 48] = [
     "s_nop",
     "s_wakeup",
     "s_waitcnt",
@@ -42,6 +42,23 @@ const IDLE: [&str; 32] = [
     "buffer_inv",
     "buffer_wbinvl1",
     "buffer_wbinvl1_vol",
+    // Those of gfx11 alone.
+    "s_set_inst_prefetch_distance",
+    "s_clause",
+    "s_delay_alu",
+    "s_waitcnt_depctr",
+    "s_wait_idle",
+    "s_wait_event",
+    "s_ttracedata_imm",
+    "s_version",
+    "s_waitcnt_vscnt",
+    "s_waitcnt_vmcnt",
+    "s_waitcnt_expcnt",
+    "s_waitcnt_lgkmcnt",
+    "s_gl1_inv",
+    "buffer_gl0_inv",
+    "buffer_gl1_inv",
+    "v_pipeflush",
 ];
 
 /// Returns all registers.
@@ -53,7 +70,9 @@ fn registers(rig: &TestWave) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
 
 fn no_register_and_no_memory_changes() {
     let mut random = Random::new(71);
-    for mut b in MemoryModel::all(71).take(Target::GFX9.len()) {
+    // One level is enough; on gfx11, waves of both sizes.
+    let gfx9 = MemoryModel::all(71).take(Target::GFX9.len());
+    for mut b in gfx9.chain(MemoryModel::gfx11(71).take(2 * Target::GFX11.len())) {
         let target = b.rig.target;
         b.scramble(0..512);
         for n in 0..106 {
@@ -69,15 +88,17 @@ fn no_register_and_no_memory_changes() {
                     b.rig.w.set_scc(random.next() & 1 != 0);
                     let any = random.next() as u32;
                     let words = match encoding {
-                        Encoding::Sopp => vec![encoding.first_dword(Target::Gfx90a, op, any & 0xffff)],
-                        Encoding::Smem => {
-                            vec![
-                                encoding.first_dword(Target::Gfx90a, op, 1 << 17 | any & 0x1f),
-                                any & 0xf_ffff,
-                            ]
+                        Encoding::Sopp => vec![encoding.first_dword(target, op, any & 0xffff)],
+                        Encoding::Sopk => vec![encoding.first_dword(target, op, any % 106 << 16 | any >> 16)],
+                        // No register has an offset.
+                        Encoding::Smem if target.is_gfx11() => {
+                            vec![encoding.first_dword(target, op, any & 0x1f), any & 0xf_ffff | 0x7c << 25]
                         }
-                        Encoding::Vop1 => vec![encoding.first_dword(Target::Gfx90a, op, 0)],
-                        _ => vec![encoding.first_dword(Target::Gfx90a, op, 0), 0],
+                        Encoding::Smem => {
+                            vec![encoding.first_dword(target, op, 1 << 17 | any & 0x1f), any & 0xf_ffff]
+                        }
+                        Encoding::Vop1 => vec![encoding.first_dword(target, op, 0)],
+                        _ => vec![encoding.first_dword(target, op, 0), 0],
                     };
                     let before = registers(&b.rig);
                     b.rig.run(&words);

@@ -6,7 +6,7 @@ use amdgpu_isa::{Encoding, Target};
 use crate::exec::level::SimdLevel;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::LANES;
-use crate::testing::test_wave::{Random, TestWave, op};
+use crate::testing::test_wave::{Random, TestWave, op, operation};
 
 /// The size of each lane's private memory in these tests, in bytes.
 pub(crate) const SCRATCH: u32 = 96;
@@ -160,16 +160,22 @@ impl MemoryModel {
         }
     }
 
-    /// Returns a random EXEC: often all lanes, rarely none.
+    /// Returns the models of [`all`](MemoryModel::all) and of [`gfx11`](MemoryModel::gfx11).
+    pub(crate) fn every(seed: u64) -> impl Iterator<Item = MemoryModel> {
+        MemoryModel::all(seed).chain(MemoryModel::gfx11(seed))
+    }
+
+    /// Returns a random EXEC: often all lanes of the wave, rarely none.
     pub(crate) fn exec(&mut self) -> u64 {
         let bits = self.random.next();
-        match bits % 8 {
+        let exec = match bits % 8 {
             0..3 => !0,
             3 => 1 << (bits >> 8 & 63),
             4 => self.random.next() & self.random.next() & self.random.next(),
             5 if bits >> 8 & 7 == 0 => 0,
             _ => self.random.next(),
-        }
+        };
+        exec & self.rig.w.all
     }
 
     pub(crate) fn below(&mut self, n: usize) -> usize {
@@ -215,6 +221,12 @@ impl MemoryModel {
     /// Returns `dwords` registers of a lane.
     pub(crate) fn get(&self, register: u16, lane: usize, dwords: usize) -> u128 {
         (0..dwords).map(|n| u128::from(self.rig.w.v(register + n as u16).flat()[lane]) << (32 * n)).sum()
+    }
+
+    /// Returns the mnemonics of an encoding that the target has, each with what it does ([`operation`]).
+    pub(crate) fn operations(&self, encoding: Encoding) -> Vec<(&'static str, &'static str)> {
+        let rows = encoding.rows().iter().filter(|row| row.opcode(self.rig.target).is_some());
+        rows.map(|row| (row.name, operation(row))).collect()
     }
 
     /// Returns the mnemonics of an encoding that the target has.

@@ -117,4 +117,4 @@ pub(crate) mod smem_tests;
 #[cfg(test)]
 pub(crate) mod valu_tests;
 #[cfg(test)]
-mod wmma_tests;
+pub(crate) mod wmma_tests;

@@ -12,6 +12,7 @@ use crate::testing::test_wave::{Random, TestWave};
 crate::testing::tally::verified!(
     packed_halves,
     packed_halves_in_other_modes,
+    packed_extremes_of_denormals,
     packed_integers,
     packed_singles,
     packed_moves,
@@ -19,6 +20,7 @@ crate::testing::tally::verified!(
     dot_products,
     dot_product_of_halves,
     dot_product_of_bf16,
+    dot_product_of_bf16_on_gfx11,
     accumulation_registers_move
 );
 
@@ -142,7 +144,7 @@ fn waves(target: Target) -> Vec<TestWave> {
 }
 
 fn check(case: &Case, random: &mut Random) {
-    check_on(&Target::ALL[..4], case, random);
+    check_on(&Target::ALL, case, random);
 }
 
 fn check_on(targets: &[Target], case: &Case, random: &mut Random) {
@@ -354,6 +356,40 @@ fn packed_halves_in_other_modes() {
             mode,
         };
         check(&case, &mut random);
+    }
+}
+
+/// On gfx11, a mode that keeps denormals of sources keeps those of results (RDNA3 ISA, notes of `V_MIN_F32`).
+fn packed_extremes_of_denormals() {
+    let mut random = Random::new(18);
+    for (targets, keeps) in [(&Target::GFX9[..], false), (&Target::GFX11, true)] {
+        for (name, least) in [("v_pk_min_f16", true), ("v_pk_max_f16", false)] {
+            let case = Case {
+                name,
+                sources: 2,
+                fill: &|r| (r.next() as u32) & 0x83ff_83ff | 0x0001_0001,
+                want: &|code, read, _| {
+                    let v = [0, 1].map(|n| halves(code, n, read(code.src[n], true), true));
+                    let d = [0, 1].map(|k| {
+                        let (a, b) = (v[0][k], v[1][k]);
+                        let order = half::f16::from_bits(a).total_cmp(&half::f16::from_bits(b));
+                        // The constant -1 is a NaN.
+                        let d = match (half_value(a).is_nan(), half_value(b).is_nan()) {
+                            (true, _) => b,
+                            (_, true) => a,
+                            _ if order.is_lt() == least => a,
+                            _ => b,
+                        };
+                        let d = if keeps || d & 0x7c00 != 0 { d } else { d & 0x8000 };
+                        u32::from(if code.clamp { unit_half(d) } else { d })
+                    });
+                    vec![d[0] | d[1] << 16]
+                },
+                same: &same_halves,
+                mode: 0x370,
+            };
+            check_on(targets, &case, &mut random);
+        }
     }
 }
 
@@ -587,10 +623,14 @@ fn dot_products() {
 
 /// The source is CDNA2 ISA, 6.4, and CDNA3 ISA, 6.4: floating-point `V_DOT2` instructions don't support denormal and
 /// rounding modes, and flush denormal inputs and outputs. LLVM's `SITargetLowering::performFMACombine` says the same of
-/// the f32 operand and the result. (PyTorch's notes name MI200 alone; they are older than MI300.)
+/// the f32 operand and the result. (PyTorch's notes name MI200 alone; they are older than MI300.) On gfx11 the product of the first
+/// pair is added first (RDNA3.5 ISA, `V_DOT2_F32_F16`).
 fn dot_product_of_halves() {
     let mut random = Random::new(12);
-    for mode in [0x3f0, 0x3f2, 0x300, 0x3ff] {
+    let orders: [(&[Target], [usize; 2]); 2] = [(&Target::GFX9, [1, 0]), (&Target::GFX11, [0, 1])];
+    for (mode, (targets, [first, second])) in
+        [0x3f0, 0x3f2, 0x300, 0x3ff].into_iter().flat_map(|mode| orders.map(|order| (mode, order)))
+    {
         let case = Case {
             name: "v_dot2_f32_f16",
             sources: 3,
@@ -610,13 +650,13 @@ fn dot_product_of_halves() {
                 let c = read(code.src[2], false) ^ (code.neg_lo >> 2) << 31;
                 let fma =
                     |a: u64, b: u64, c: u32| flush_single(exact::fma(32, 0, a, b, u64::from(c)) as u32, 0);
-                let d = fma(a[0], b[0], fma(a[1], b[1], flush_single(c, 0)));
+                let d = fma(a[second], b[second], fma(a[first], b[first], flush_single(c, 0)));
                 vec![if code.clamp { unit_single(d) } else { d }]
             },
             same: &same_single,
             mode,
         };
-        check(&case, &mut random);
+        check_on(targets, &case, &mut random);
     }
 }
 
@@ -661,7 +701,6 @@ fn dot_product_of_bf16() {
 }
 
 /// On gfx11 the third source comes first, and has a sign.
-#[test]
 fn dot_product_of_bf16_on_gfx11() {
     let mut random = Random::new(16);
     for mode in [0x3f0, 0x3f2, 0x300] {
@@ -688,7 +727,7 @@ fn dot_product_of_bf16_on_gfx11() {
             same: &same_single,
             mode,
         };
-        check_on(&[Target::Gfx11], &case, &mut random);
+        check_on(&Target::GFX11, &case, &mut random);
     }
 }
 

@@ -6,7 +6,12 @@ use crate::exec::level::SimdLevel;
 use crate::state::wave::sreg;
 use crate::testing::test_wave::{Random, TestWave, operation};
 
-crate::testing::tally::verified!(arithmetic_agrees_with_wide_integers, exec_masks);
+crate::testing::tally::verified!(
+    arithmetic_agrees_with_wide_integers,
+    exec_masks,
+    exec_masks_of_gfx11,
+    relative_moves_of_gfx11
+);
 
 fn sext(a: u64, bits: u32) -> i128 {
     let shift = 128 - bits;
@@ -209,9 +214,7 @@ fn elsewhere(name: &str) -> bool {
 }
 
 fn arithmetic_agrees_with_wide_integers() {
-    for target in Target::ALL {
-        arithmetic(TestWave::new(target, SimdLevel::best()));
-    }
+    TestWave::every().for_each(arithmetic);
 }
 
 fn arithmetic(mut rig: TestWave) {
@@ -241,7 +244,7 @@ fn arithmetic(mut rig: TestWave) {
                 let b = b & mask(row.src[1]);
                 let wide = row.dst.dwords() == 2;
                 let old = if wide { old } else { old & 0xffff_ffff };
-                let expected = reference(&name, a, b, old, scc)
+                let expected = reference(name, a, b, old, scc)
                     .unwrap_or_else(|| panic!("no reference for {}", row.name));
                 rig.run(&[word]);
                 let got = if wide { rig.w.s64(14) } else { u64::from(rig.w.s32(14)) };
@@ -333,7 +336,6 @@ fn relative_moves_and_constants() {
 
 /// The instructions of gfx11 that change EXEC_LO, in waves of 64 and of 32, whose EXEC_HI stays. On gfx11, those of 64 bits have other
 /// names.
-#[test]
 fn exec_masks_of_gfx11() {
     let mut random = Random::new(3);
     type Bit = fn(bool, bool) -> bool;
@@ -386,7 +388,6 @@ fn exec_masks_of_gfx11() {
 }
 
 /// `s_movrelsd_2_b32` has an index for the source and one for the destination. gfx11 has SGPRs up to s105.
-#[test]
 fn relative_moves_of_gfx11() {
     let mut random = Random::new(4);
     for target in Target::GFX11 {

@@ -221,7 +221,9 @@ fn one(random: &mut Random, rig: &mut TestWave, encoding: Encoding, row: &Row) {
         return;
     }
     let mut want = reference(name, mode, sources);
-    if size_of(row.dst) > 0 {
+    // The RDNA3.5 ISA's notes of `V_MIN_F32`: it has a denormal result in any mode that keeps those of sources.
+    let selects = name.contains("min") || name.contains("max");
+    if size_of(row.dst) > 0 && !selects {
         want = exact::flush(want, size_of(row.dst), denormals(size_of(row.dst)) & 2 != 0);
     }
     assert!(same(rig.w.s32(14), want, row.dst), "{context}: {:#x} is not {want:#x}", rig.w.s32(14));

@@ -46,6 +46,13 @@ impl Offset {
 
 fn encode(b: &MemoryModel, name: &str, offset: Offset, glc: bool) -> [u32; 2] {
     let code = op(Encoding::Smem, name, b.rig.target);
+    if b.rig.target.is_gfx11() {
+        // There is always an immediate, and the register may be NULL.
+        let first =
+            0xf400_0000 | code << 18 | u32::from(glc) << 14 | u32::from(DATA) << 6 | u32::from(BASE) / 2;
+        let register = if offset.register.is_some() { u32::from(OFFSET) } else { 0x7c };
+        return [first, offset.imm as u32 & 0x1f_ffff | register << 25];
+    }
     let first = 0xc000_0000 | code << 18 | u32::from(glc) << 16 | u32::from(DATA) << 6 | u32::from(BASE) / 2;
     match (offset.has_imm, offset.register) {
         (true, None) => [first | 1 << 17, offset.imm as u32 & 0x1f_ffff],
@@ -69,12 +76,12 @@ fn scramble(b: &mut MemoryModel) -> Vec<u32> {
 }
 
 fn loads_and_stores() {
-    for mut b in MemoryModel::all(41) {
-        for name in b.names(Encoding::Smem) {
+    for mut b in MemoryModel::every(41) {
+        for (name, operation) in b.operations(Encoding::Smem) {
             if name.contains("buffer") || name.contains("scratch") {
                 continue;
             }
-            let Some((dwords, load)) = shape(name) else { continue };
+            let Some((dwords, load)) = shape(operation) else { continue };
             for _ in 0..60 {
                 let mut want = scramble(&mut b);
                 let place = b.below((GLOBAL as usize - 4 * dwords) / 4 + 1) * 4;
@@ -128,9 +135,9 @@ fn buffer_offset(b: &mut MemoryModel) -> Offset {
 }
 
 fn buffer_loads_and_stores() {
-    for mut b in MemoryModel::all(42) {
-        for name in b.names(Encoding::Smem).into_iter().filter(|name| name.contains("buffer")) {
-            let Some((dwords, load)) = shape(name) else { continue };
+    for mut b in MemoryModel::every(42) {
+        for (name, operation) in b.operations(Encoding::Smem) {
+            let Some((dwords, load)) = shape(operation).filter(|_| name.contains("buffer")) else { continue };
             for _ in 0..60 {
                 let mut want = scramble(&mut b);
                 let bytes = descriptor(&mut b);

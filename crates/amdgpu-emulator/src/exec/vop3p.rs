@@ -261,12 +261,13 @@ impl<const BITS: u32, const CLAMP: bool> Op3 for DotU<BITS, CLAMP> {
 }
 
 /// `v_dot2_f32_f16` and, with `SHORT`, `v_dot2c_f32_f16`, which has no modifiers: two fused multiply-adds, the one of the
-/// second pair first. LLVM replaces this sequence with its `fdot2`.
+/// second pair first. LLVM replaces this sequence with its `fdot2`. With `IN_ORDER`, as on gfx11, the one of the first pair is first
+/// (RDNA3.5 ISA, `V_DOT2_F32_F16`; RDNA3 ISA, `V_DOT2ACC_F32_F16`).
 ///
 /// In any MODE they round to nearest even, and flush denormals of sources and of results (CDNA2 and CDNA3 ISA, 6.4).
-pub(crate) struct DotF16<const SHORT: bool, V>(std::marker::PhantomData<V>);
+pub(crate) struct DotF16<const SHORT: bool, const IN_ORDER: bool, V>(std::marker::PhantomData<V>);
 
-impl<const SHORT: bool, V: Conversion> Exec for DotF16<SHORT, V> {
+impl<const SHORT: bool, const IN_ORDER: bool, V: Conversion> Exec for DotF16<SHORT, IN_ORDER, V> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
@@ -277,11 +278,12 @@ impl<const SHORT: bool, V: Conversion> Exec for DotF16<SHORT, V> {
             for n in 0..3 {
                 x[n] = if SHORT { any::<u32, false>(r, i, n, c) } else { r.v(src[n]).0[c] };
             }
-            let ([low_a, high_a], [low_b, high_b]) = (flushed_pair::<V>(x[0]), flushed_pair::<V>(x[1]));
+            let (a, b) = (flushed_pair::<V>(x[0]), flushed_pair::<V>(x[1]));
+            let [first, second] = if IN_ORDER { [0, 1] } else { [1, 0] };
             let mut d = [0.0; CHUNK];
             for j in 0..CHUNK {
-                let high = flush(high_a[j].mul_add(high_b[j], flush(f32::from_bits(x[2][j]))));
-                let sum = flush(low_a[j].mul_add(low_b[j], high));
+                let one = flush(a[first][j].mul_add(b[first][j], flush(f32::from_bits(x[2][j]))));
+                let sum = flush(a[second][j].mul_add(b[second][j], one));
                 d[j] = if clamp { unit(m, sum) } else { sum };
             }
             store::<_, MASKED>(r, mask, i.dst, c, &d);
@@ -305,7 +307,10 @@ fn flush_half(x: u16) -> u16 {
     if x & 0x7c00 == 0 { x & 0x8000 } else { x }
 }
 
-pub(crate) const DOT2C_F32_F16: Forms = &all(with_f16c::<DotF16<true, InLoops>, DotF16<true, F16c>>());
+pub(crate) const DOT2C_F32_F16: Forms =
+    &all(with_f16c::<DotF16<true, false, InLoops>, DotF16<true, false, F16c>>());
+pub(crate) const DOT2ACC_F32_F16: Forms =
+    &all(with_f16c::<DotF16<true, true, InLoops>, DotF16<true, true, F16c>>());
 
 /// `v_dot2_f32_bf16`, clamped with `CLAMP`: adds the product of the second pair to that of the first, then the third
 /// source (CDNA4 ISA, `V_DOT2_F32_BF16`). Denormals of bfloat16 are those of f32 to MODE, as their exponents are.
@@ -331,7 +336,7 @@ impl<const CLAMP: bool> Op3 for Dot2F32Bf16<CLAMP> {
 }
 
 /// `v_dot2c_f32_bf16`, and gfx11's `v_dot2_f32_bf16`, clamped with `CLAMP`: two multiply-adds to the third source, the one of the
-/// first pair first (CDNA4 ISA, `V_DOT2C_F32_BF16`; RDNA3 ISA, `V_DOT2_F32_BF16`).
+/// first pair first (CDNA4 ISA, `V_DOT2C_F32_BF16`; RDNA3.5 ISA, `V_DOT2_F32_BF16`; RDNA3 ISA adds the third source last).
 pub(crate) struct Dot2cF32Bf16<const CLAMP: bool>;
 impl<const CLAMP: bool> Op3 for Dot2cF32Bf16<CLAMP> {
     type D = f32;

@@ -9,10 +9,11 @@ use std::collections::VecDeque;
 use amdgpu_isa::flags::{ATOMIC, DOT, EXEC_OUT, M0_IN, SPARSE, STORE, TO_LDS, TRANS};
 use amdgpu_isa::{Encoding, Row, Target};
 
-use crate::exec::inst::{ExecContext, Inst, flag};
+use crate::exec::inst::{ExecContext, Inst, flag, isa};
 use crate::exec::operand::DwordPart;
 use crate::observe::class::{Info, InstructionClass};
 use crate::observe::hazards_gfx11::RecentVector;
+use crate::observe::hazards_masks::MaskWrites;
 use crate::observe::missing_waits::name;
 use crate::observe::operands::{LaneUse, RegisterUse, SCALAR};
 use crate::observe::sanitizer::{Place, Sanitizer};
@@ -331,6 +332,7 @@ pub(super) struct Hazards {
 struct WaveHistory {
     gfx9: History,
     gfx11: RecentVector,
+    masks: MaskWrites,
 }
 
 impl Hazards {
@@ -348,10 +350,14 @@ impl Hazards {
         i: &Inst,
         info: &Info,
     ) {
-        let Some(WaveHistory { gfx9: history, gfx11 }) = self.waves.get_mut(w.id as usize) else { return };
+        let Some(WaveHistory { gfx9: history, gfx11, masks }) = self.waves.get_mut(w.id as usize) else {
+            return;
+        };
         let target = cx.code.target;
         if target.is_gfx11() {
-            if let Some(hazard) = gfx11.see(at, i, info, target) {
+            let isa = isa(target, cx.code.wave32);
+            let of_mask = if cx.code.wave32 { None } else { masks.see(at, i, info) };
+            for hazard in gfx11.see(at, i, info, isa).into_iter().chain(of_mask) {
                 report(shared, cx, w, (self.group, at), hazard);
             }
             return;

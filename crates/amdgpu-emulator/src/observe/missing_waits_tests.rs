@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use amdgpu_isa::{Target, disassemble_words};
+use amdgpu_isa::{Isa, Target, WaveSize, disassemble_words};
 use code_object::CodeObject;
 
 use crate::exec::inst::{Code, StopReason};
@@ -13,7 +13,7 @@ use crate::memory::{AddressSpace, DispatchMemory, View};
 use crate::observe::{Observers, Sanitizer, infos};
 use crate::report::defect::{Defect, DefectKind};
 use crate::state::wave::POOL;
-use crate::testing::test_wave::{CODE, END, TestWave};
+use crate::testing::test_wave::{CODE, TestWave, end_of};
 
 /// Instructions of gfx90a, as LLVM assembles them.
 #[rustfmt::skip]
@@ -76,21 +76,24 @@ fn run(program: &[&str], late: bool) -> (TestWave, Vec<Defect>) {
 /// Runs a program of instructions that `encodings` has. Returns the wave, and the defects of missing waits and hazards.
 /// `v[2:3]` and `s[0:1]` are an address in memory, `v0` one in LDS, and memory has 11 everywhere.
 pub(super) fn execute(
-    target: Target,
+    isa: impl Into<Isa>,
     encodings: &[(&str, &[u32])],
     program: &[&str],
     late: bool,
 ) -> (TestWave, Vec<Defect>) {
+    let isa = isa.into();
+    let wave32 = isa.wave == WaveSize::Wave32;
     let mut words: Vec<u32> = Vec::new();
     for text in program {
         let found = encodings.iter().find(|(other, _)| other == text);
         let (_, encoding) = found.unwrap_or_else(|| panic!("no encoding of {text}"));
-        let read = disassemble_words(target, encoding, 0).unwrap();
+        let read = disassemble_words(isa, encoding, 0).unwrap();
         assert_eq!(read.text, *text);
         words.extend(*encoding);
     }
-    words.push(END);
-    let mut rig = TestWave::new(target, SimdLevel::best());
+    words.push(end_of(isa.target));
+    let new = if wave32 { TestWave::wave32 } else { TestWave::new };
+    let mut rig = new(isa.target, SimdLevel::best());
     let memory = rig.space.alloc(4096, 4096).unwrap();
     rig.space.fill(memory, &11u32.to_le_bytes(), 1024).unwrap();
     rig.cx.lds.bytes_mut()[..4096].fill(7);
@@ -103,7 +106,7 @@ pub(super) fn execute(
     rig.w.set_s32(10, INDEX);
     rig.w.set_s64(12, memory);
     rig.w.set_s64(14, 4096);
-    let code = Code::decode(&words, CODE, &[], rig.target, false, rig.level);
+    let code = Code::decode(&words, CODE, &[], rig.target, wave32, rig.level);
     let pool = usize::from(POOL);
     rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
     let object = CodeObject::parse(include_bytes!("../../tests/data/defects.gfx90a.co")).unwrap();

@@ -10,6 +10,9 @@ mod class;
 mod hazards;
 mod hazards_gfx11;
 #[cfg(test)]
+mod hazards_gfx11_tests;
+mod hazards_masks;
+#[cfg(test)]
 mod hazards_tests;
 mod history;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::tally::{Key, RandomisedTest, key};
 /// Returns all randomised tests.
 pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     use crate::exec::*;
-    let all: [&[RandomisedTest]; 20] = [
+    let all: [&[RandomisedTest]; 26] = [
         &salu_tests::VERIFIED,
         &flow_tests::VERIFIED,
         &fork_tests::VERIFIED,
@@ -31,6 +31,12 @@ pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
         &flat_tests::VERIFIED,
         &buffer_tests::VERIFIED,
         &idle_tests::VERIFIED,
+        &valu_tests::gfx11::VERIFIED,
+        &wmma_tests::VERIFIED,
+        &scalar_op_tests::VERIFIED,
+        &gfx11_tests::VERIFIED,
+        &gfx11_buffer_tests::VERIFIED,
+        &gfx11_control_tests::VERIFIED,
     ];
     all.into_iter().flatten()
 }
@@ -53,7 +59,15 @@ pub(super) const APART: &[(&[&str], &str)] = &[
         "exec::gws_tests, tests/waiting.rs",
     ),
     (&["s_memtime", "s_memrealtime"], "exec::control_tests::scalar_memory"),
+    (
+        &["s_sendmsg_rtn_b32", "s_sendmsg_rtn_b64"],
+        "exec::gfx11_control_tests::messages_that_return_a_value, with each message",
+    ),
+    (&["s_code_end"], "exec::gfx11_control_tests::padding_is_illegal"),
 ];
+
+/// The targets, as the page names them.
+pub(super) const TITLES: [&str; Target::ALL.len()] = ["gfx90a", "gfx942", "gfx950", "gfx11", "gfx11.5"];
 
 /// Returns whether a row is not implemented, so that a wave that reaches it faults (VERIFICATION.md lists these rows;
 /// `coverage.rs` checks that).
@@ -65,8 +79,9 @@ pub(super) fn is_unimplemented(row: &Row, target: Target) -> bool {
 /// A row of the table.
 pub(super) struct Class {
     name: &'static str,
-    /// The numbers of instructions of each target, and how often each is executed at least.
-    numbers: [Option<u64>; 4],
+    /// The numbers of instructions of each target, and how often each of all these is executed at least.
+    numbers: [Option<u64>; Target::ALL.len()],
+    least: Option<u64>,
     pub(super) tests: Vec<&'static str>,
     /// What the results were compared with.
     pub(super) reference: &'static str,
@@ -90,13 +105,17 @@ pub(super) fn classes() -> Vec<Class> {
     let lines = section().lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
     lines
         .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
-        .filter(|cells| cells.len() == 8)
+        .filter(|cells| cells.len() == Target::ALL.len() + 5)
         .skip(1)
-        .map(|cells| Class {
-            name: cells[0],
-            numbers: [1, 2, 3, 4].map(|n| cells[n].parse().ok()),
-            tests: quoted(cells[7]).collect(),
-            reference: cells[5],
+        .map(|cells| {
+            let rest = &cells[Target::ALL.len() + 1..];
+            Class {
+                name: cells[0],
+                numbers: std::array::from_fn(|n| cells[n + 1].parse().ok()),
+                least: rest[0].parse().ok(),
+                tests: quoted(rest[3]).collect(),
+                reference: rest[1],
+            }
         })
         .collect()
 }
@@ -116,12 +135,12 @@ fn the_page_says_how_each_class_was_verified() {
         }
         let of = |target: Target| counts.keys().filter(|key| key.2 == target as u8).count() as u64;
         let least = counts.values().min().copied().unwrap_or(0);
-        let [gfx90a, gfx942, gfx950, cases] = class.numbers.map(|n| n.unwrap_or(0));
+        let cases = class.least.unwrap_or(0);
         // On other hosts, random tests may execute different numbers of instructions.
         let fits = cases <= least && least < 2 * cases.max(1);
-        if [gfx90a, gfx942, gfx950] != Target::GFX9.map(of) || !fits {
-            let [gfx90a, gfx942, gfx950] = Target::GFX9.map(of);
-            wrong.push(format!("{}: {gfx90a} | {gfx942} | {gfx950} | {least}", class.name));
+        if class.numbers.map(|n| n.unwrap_or(0)) != Target::ALL.map(of) || !fits {
+            let numbers = Target::ALL.map(|target| of(target).to_string()).join(" | ");
+            wrong.push(format!("{}: {numbers} | {least}", class.name));
         }
     }
     assert!(wrong.is_empty(), "the table has to be {wrong:#?}");
@@ -143,7 +162,7 @@ fn every_instruction_has_a_randomised_test() {
     let mut needless = Vec::new();
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
-            for target in Target::GFX9 {
+            for target in Target::ALL {
                 if row.op[target as usize] < 0 || is_unimplemented(row, target) {
                     continue;
                 }

@@ -12,7 +12,7 @@ use crate::memory::image::Image;
 use crate::memory::{AddressSpace, DispatchMemory, View};
 use crate::observe::{Observers, Sanitizer, infos};
 use crate::state::wave::POOL;
-use crate::testing::test_wave::{CODE, END, Random, TestWave};
+use crate::testing::test_wave::{CODE, Random, TestWave, end_of};
 
 /// Returns a random instruction of an encoding: a valid opcode or any opcode, with random operands.
 fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
@@ -44,7 +44,8 @@ fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
 
 /// Returns a wave with random registers, many of which are addresses in its memory.
 fn random_rig(random: &mut Random, target: Target) -> TestWave {
-    let mut rig = TestWave::new(target, SimdLevel::best());
+    let new = if target.is_gfx11() && random.next() & 1 != 0 { TestWave::wave32 } else { TestWave::new };
+    let mut rig = new(target, SimdLevel::best());
     rig.budget = 3000;
     let memory = rig.space.alloc(4096, 0).unwrap();
     for n in 0..64u16 {
@@ -68,7 +69,7 @@ fn random_rig(random: &mut Random, target: Target) -> TestWave {
 
 #[test]
 fn random_streams_end() {
-    for target in Target::GFX9 {
+    for target in Target::ALL {
         for seed in 0..if cfg!(debug_assertions) { 600 } else { 6000 } {
             let mut random = Random::new(seed * 2 + target as u64 * 1_000_003);
             let mut rig = random_rig(&mut random, target);
@@ -89,14 +90,14 @@ fn random_streams_end_when_observed() {
     let object = include_bytes!("../../tests/data/defects.gfx90a.co");
     let object = CodeObject::parse(object).unwrap();
     let image = Arc::new(Image::load(&object, &Arc::new(AddressSpace::new(1 << 20))).unwrap());
-    for target in Target::GFX9 {
+    for target in Target::ALL {
         for seed in 0..if cfg!(debug_assertions) { 300 } else { 3000 } {
             let mut random = Random::new(seed * 2 + 7 + target as u64 * 1_000_003);
             let mut rig = random_rig(&mut random, target);
             rig.space.track_writes();
             let mut words: Vec<u32> = (0..40).flat_map(|_| random_instruction(&mut random, target)).collect();
-            words.push(END);
-            let code = Code::decode(&words, CODE, &[], target, false, rig.level);
+            words.push(end_of(target));
+            let code = Code::decode(&words, CODE, &[], target, rig.lanes() == 32, rig.level);
             let sanitizer =
                 Sanitizer::new(Arc::clone(&image), Arc::new(AddressSpace::new(1 << 20)), [1; 3], true);
             let observers =
@@ -130,11 +131,12 @@ fn random_streams_end_when_observed() {
 #[test]
 fn any_bytes_decode() {
     let mut random = Random::new(99);
-    for target in Target::GFX9 {
+    for target in Target::ALL {
         for _ in 0..50 {
             let words: Vec<u32> = (0..1000).map(|_| random.next() as u32).collect();
             let starts: Vec<usize> = (0..20).map(|_| random.next() as usize % 1200).collect();
-            let code = Code::decode(&words, 0x1000, &starts, target, false, SimdLevel::Portable);
+            let code =
+                Code::decode(&words, 0x1000, &starts, target, random.next() & 1 != 0, SimdLevel::Portable);
             assert!(code.insts.len() >= starts.len().min(1));
             for start in starts.into_iter().filter(|start| *start < words.len()) {
                 assert!(code.index_of(0x1000 + 4 * start as u64).is_some());

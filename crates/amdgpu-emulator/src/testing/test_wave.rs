@@ -26,10 +26,14 @@ pub(crate) fn end_of(target: Target) -> u32 {
 }
 
 /// Returns the name of an operation: what a row does, under its name on gfx9 if gfx9 has it.
-pub(crate) fn operation(row: &Row) -> String {
-    let mnemonic = format!("{:?}", row.mnemonic);
-    let inner = mnemonic.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')'));
-    inner.unwrap_or(&mnemonic).to_string()
+pub(crate) fn operation(row: &Row) -> &'static str {
+    let is_of_gfx11 = |row: &Row| row.opcode(Target::Gfx115).is_some();
+    if !is_of_gfx11(row) {
+        return row.name;
+    }
+    let mut rows = Encoding::ALL.into_iter().flat_map(Encoding::rows);
+    rows.find(|other| other.mnemonic == row.mnemonic && !is_of_gfx11(other))
+        .map_or(row.name, |first| first.name)
 }
 
 /// Returns the opcode of a mnemonic.
@@ -104,6 +108,13 @@ impl TestWave {
         wave
     }
 
+    /// Returns waves of each target at the widest level, on gfx11 of both sizes.
+    pub(crate) fn every() -> impl Iterator<Item = TestWave> {
+        let level = SimdLevel::best();
+        let large = Target::ALL.into_iter().map(move |target| TestWave::new(target, level));
+        large.chain(Target::GFX11.into_iter().map(move |target| TestWave::wave32(target, level)))
+    }
+
     /// Returns the instruction set.
     pub(crate) fn isa(&self) -> Isa {
         isa(self.target, self.w.all >> 63 == 0)
@@ -160,6 +171,10 @@ impl TestWave {
     fn record(&self, end: usize) {
         for inst in self.cx.code.insts.iter().filter(|inst| (inst.pc as usize) < end) {
             super::tally::record(inst.row, self.target, self.level);
+            // The other half of VOPD.
+            if let Some(second) = inst.ext.as_ref().and_then(|ext| ext.second.as_ref()) {
+                super::tally::record(second.row, self.target, self.level);
+            }
         }
     }
 

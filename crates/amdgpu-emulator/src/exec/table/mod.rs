@@ -31,7 +31,7 @@ pub(crate) fn executor(mnemonic: Mnemonic, target: Target) -> Impl {
         Mnemonic::Sopp(op) => sop::sopp(op),
         Mnemonic::Smem(op) => smem::smem(op),
         Mnemonic::Vop1(op) => vop1::vop1(op, target),
-        Mnemonic::Vop2(op) => vop2::vop2(op),
+        Mnemonic::Vop2(op) => vop2::vop2(op, target),
         Mnemonic::Vopc(op) => vopc::vopc(op),
         Mnemonic::Vop3(op) => vop3::vop3(op, target),
         Mnemonic::Vop3p(op) => vop3p::vop3p(op, target),

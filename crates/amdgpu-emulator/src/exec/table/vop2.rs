@@ -1,6 +1,6 @@
 //! Executors of VOP2 instructions.
 
-use amdgpu_isa::Vop2;
+use amdgpu_isa::{Target, Vop2};
 
 use super::notation::*;
 use crate::exec::arith::*;
@@ -10,10 +10,21 @@ use crate::exec::convert::*;
 use crate::exec::halves::PK_FMAC;
 use crate::exec::integer::*;
 use crate::exec::number::half16::Half;
-use crate::exec::vop3p::{DOT2C_F32_F16, Dot2cF32Bf16};
+use crate::exec::vop3p::{DOT2ACC_F32_F16, DOT2C_F32_F16, Dot2cF32Bf16};
+
+pub(super) fn vop2(op: Vop2, target: Target) -> Impl {
+    match op {
+        Vop2::v_min_f32 if target.is_gfx11() => op2::<Kept<Min<f32>>>(),
+        Vop2::v_max_f32 if target.is_gfx11() => op2::<Kept<Max<f32>>>(),
+        Vop2::v_min_f16 if target.is_gfx11() => half::<Kept<Min<Half>>>(),
+        Vop2::v_max_f16 if target.is_gfx11() => half::<Kept<Max<Half>>>(),
+        Vop2::v_dot2c_f32_f16 if target.is_gfx11() => lanes(DOT2ACC_F32_F16),
+        _ => common(op),
+    }
+}
 
 #[rustfmt::skip]
-pub(super) fn vop2(op: Vop2) -> Impl {
+fn common(op: Vop2) -> Impl {
     match op {
         Vop2::v_cndmask_b32 => lanes(CNDMASK),
         Vop2::v_add_f32 => signed2::<Add<f32>>(),

@@ -3,7 +3,7 @@
 use amdgpu_isa::{Target, Vop3p};
 
 use super::notation::*;
-use crate::exec::arith::{Add, Fma, Max, Maximum3, Min, Minimum3, Mul};
+use crate::exec::arith::{Add, Fma, Kept, Max, Maximum3, Min, Minimum3, Mul};
 use crate::exec::inst::Exec;
 use crate::exec::level::{two_columns, with_f16c};
 use crate::exec::matrix::{Mfma, MfmaF64, Smfmac};
@@ -28,7 +28,14 @@ pub(super) fn vop3p(op: Vop3p, target: Target) -> Impl {
     if target == Target::Gfx950 {
         return gfx950(op).unwrap_or_else(|| common(op));
     }
-    common(op)
+    match op {
+        Vop3p::v_pk_min_f16 if target.is_gfx11() => packed_half::<Two<Kept<Min<Half>>>, Kept<Min<Half>>>(),
+        Vop3p::v_pk_max_f16 if target.is_gfx11() => packed_half::<Two<Kept<Max<Half>>>, Kept<Max<Half>>>(),
+        Vop3p::v_dot2_f32_f16 if target.is_gfx11() => {
+            f16c::<DotF16<false, true, InLoops>, DotF16<false, true, F16c>>()
+        }
+        _ => common(op),
+    }
 }
 
 /// Returns the executors of the instructions that gfx950 has alone, or in which it has its own formats of 8 bits.
@@ -109,7 +116,7 @@ fn common(op: Vop3p) -> Impl {
         Vop3p::v_fma_mix_f32 => f16c::<FmaMix<MIX_F32, InLoops>, FmaMix<MIX_F32, F16c>>(),
         Vop3p::v_fma_mixlo_f16 => f16c::<FmaMix<MIX_LO, InLoops>, FmaMix<MIX_LO, F16c>>(),
         Vop3p::v_fma_mixhi_f16 => f16c::<FmaMix<MIX_HI, InLoops>, FmaMix<MIX_HI, F16c>>(),
-        Vop3p::v_dot2_f32_f16 => f16c::<DotF16<false, InLoops>, DotF16<false, F16c>>(),
+        Vop3p::v_dot2_f32_f16 => f16c::<DotF16<false, false, InLoops>, DotF16<false, false, F16c>>(),
         Vop3p::v_dot2_i32_i16 => plain::<DotI16>(),
         Vop3p::v_dot2_u32_u16 => plain::<DotU16>(),
         Vop3p::v_dot4_i32_i8 => plain::<DotI8>(),

@@ -69,12 +69,13 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         return compared;
     }
     if name == "dot2c_f32_f16" {
-        // The product of the second pair is added first; each step is rounded. CDNA2 and CDNA3 ISA, 6.4: whatever MODE
-        // says, to nearest even, and denormals are flushed.
+        // The product of the second pair is added first, on gfx11 that of the first pair (RDNA3 ISA, `V_DOT2ACC_F32_F16`);
+        // each step is rounded. CDNA2 and CDNA3 ISA, 6.4: whatever MODE says, to nearest even, and denormals are flushed.
+        let [first, second] = if x.target.is_gfx11() { [0, 1] } else { [1, 0] };
         let flushed = |v, size| exact::flush(v, size, false);
         let part = |v: u64, n: u32| exact::convert(16, 32, 0, flushed(v >> (16 * n) & 0xffff, 16));
         let fma = |n, c| flushed(exact::fma(32, 0, part(x.s[0], n), part(x.s[1], n), c), 32);
-        return f32_out(f32(fma(0, fma(1, flushed(x.old & 0xffff_ffff, 32)))));
+        return f32_out(f32(fma(second, fma(first, flushed(x.old & 0xffff_ffff, 32)))));
     }
     if name == "dot2c_f32_bf16" {
         // The product of the first pair is added first; each step is rounded.

@@ -1,10 +1,10 @@
 //! Tests of accesses across lanes, exchanges, and results that are too wide for the other tests.
 
-use amdgpu_isa::Target;
+use amdgpu_isa::{Encoding, Target};
 
-use super::rigs;
+use super::{gfx11, rigs};
 use crate::state::wave::{AGPR, LANES};
-use crate::testing::test_wave::{Random, TestWave};
+use crate::testing::test_wave::{Random, TestWave, op};
 
 crate::testing::tally::verified!(
     single_lanes_are_read_and_written_whatever_exec_is,
@@ -72,7 +72,8 @@ fn swap_and_moves_between_agprs() {
 
 fn four_masked_sums_of_absolute_differences() {
     let mut random = Random::new(13);
-    for rig in &mut both() {
+    for rig in both().iter_mut().chain(gfx11::waves().iter_mut().flatten()) {
+        let code = op(Encoding::Vop3, "v_mqsad_u32_u8", rig.target);
         for clamp in [0u32, 1].repeat(10) {
             rig.w.set_exec(!0);
             for v in [2, 3, 6, 10, 11, 12, 13] {
@@ -84,8 +85,9 @@ fn four_masked_sums_of_absolute_differences() {
                 *rig.w.v_mut(v).flat_mut() = lanes;
             }
             // v_mqsad_u32_u8 v[20:23], v[2:3], v6, v[10:13]
-            rig.run(&[0xd1e7_0014 | clamp << 15, 0x042a_0d02]);
-            for l in 0..LANES {
+            let first = Encoding::Vop3.first_dword(rig.target, code, 20 | clamp << 15);
+            rig.run(&[first, 0x042a_0d02]);
+            for l in 0..rig.lanes() {
                 let at = |v: u16| rig.w.v(v).flat()[l];
                 let source: Vec<u8> = at(2).to_le_bytes().into_iter().chain(at(3).to_le_bytes()).collect();
                 for n in 0..4 {
