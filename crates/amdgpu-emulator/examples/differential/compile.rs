@@ -121,6 +121,7 @@ impl Variation {
             odd_integers: !global_isel,
             floats: true,
             vectors: true,
+            lanes: !self.target.starts_with("gfx11"),
         }
     }
 }

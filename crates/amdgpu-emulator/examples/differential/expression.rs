@@ -230,7 +230,7 @@ impl Generator {
                 format!("(({t}){}($0, $1, $2))", self.r.pick(&["sdot4", "sdot8"])),
                 &[Ty::I32, Ty::I32, Ty::I32],
             ),
-            41 => (format!("(({t})mbcnt($0, $1))"), &[Ty::U64, Ty::U32]),
+            41 if self.features.lanes => (format!("(({t})mbcnt($0, $1))"), &[Ty::U64, Ty::U32]),
             42 => {
                 (format!("(({t})(($0 & 0xffffffu) * ($1 & 0xffffffu) + $2))"), &[Ty::U32, Ty::U32, Ty::U32])
             }

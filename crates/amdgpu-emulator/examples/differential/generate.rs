@@ -27,6 +27,8 @@ pub(crate) struct Features {
     pub(crate) odd_integers: bool,
     pub(crate) floats: bool,
     pub(crate) vectors: bool,
+    /// Programs have operations across lanes, whose model has waves of 64 lanes and the permutations of gfx9.
+    pub(crate) lanes: bool,
 }
 
 /// The accesses of a phase to LDS. There is a barrier between two phases unless both are `Own`.

@@ -89,7 +89,7 @@ impl Generator {
                 let n = self.phase(state, memory);
                 out.push(Stmt::new(format!("PHASE({n})"), vec![]));
             }
-            4..=7 => self.cross(state, out),
+            4..=7 if self.features.lanes => self.cross(state, out),
             8 | 9 if outer => {
                 // The barrier is executed whether the block runs or not.
                 out.push(Stmt::new("BARRIER", vec![]));

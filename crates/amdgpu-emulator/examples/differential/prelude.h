@@ -221,9 +221,14 @@ HELP u32 lerp(u32 a, u32 b, u32 c) { return __builtin_amdgcn_lerp(a, b, c); }
 HELP u32 ubfe(u32 a, u32 b, u32 c) { return __builtin_amdgcn_ubfe(a, b & 31, 1 + c % 31); }
 HELP i32 sbfe(i32 a, u32 b, u32 c) { return __builtin_amdgcn_sbfe(a, b & 31, 1 + c % 31); }
 HELP u32 udot4(u32 a, u32 b, u32 c) { return __builtin_amdgcn_udot4(a, b, c, 0); }
-HELP i32 sdot4(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sdot4(a, b, c, 0); }
 HELP u32 udot8(u32 a, u32 b, u32 c) { return __builtin_amdgcn_udot8(a, b, c, 0); }
+#ifdef __GFX11__
+HELP i32 sdot4(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sudot4(1, a, 1, b, c, 0); }
+HELP i32 sdot8(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sudot8(1, a, 1, b, c, 0); }
+#else
+HELP i32 sdot4(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sdot4(a, b, c, 0); }
 HELP i32 sdot8(i32 a, i32 b, i32 c) { return __builtin_amdgcn_sdot8(a, b, c, 0); }
+#endif
 HELP u32 mbcnt(u64 mask, u32 add) { return __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, add)); }
 HELP f32 fract_f32(f32 x) { return __builtin_amdgcn_fractf(finite_f32(x)); }
 HELP f64 fract_f64(f64 x) { return __builtin_amdgcn_fract(finite_f64(x)); }
