@@ -26,6 +26,11 @@ pub(crate) const KNOWN: &[Known] = &[
         without: &["-DHIDE_SUMS"],
     },
     Known {
+        what: "only the low half of a register is copied before its bytes are swapped, without optimisation on gfx11",
+        versions: (22, 22),
+        without: &["-Xclang", "-target-feature", "-Xclang", "-real-true16"],
+    },
+    Known {
         what: "a byte put into a vector of bytes overwrites the next one: arrays become such vectors",
         versions: (15, 15),
         without: &["-mllvm", "-disable-promote-alloca-to-vector"],
