@@ -31,6 +31,11 @@ pub(crate) const KNOWN: &[Known] = &[
         without: &["-Xclang", "-target-feature", "-Xclang", "-real-true16"],
     },
     Known {
+        what: "a loop over the functions that lanes call spills a register that it has overwritten for some lanes",
+        versions: (22, 22),
+        without: &["-mllvm", "-vgpr-regalloc=basic"],
+    },
+    Known {
         what: "a byte put into a vector of bytes overwrites the next one: arrays become such vectors",
         versions: (15, 15),
         without: &["-mllvm", "-disable-promote-alloca-to-vector"],
