@@ -1,4 +1,4 @@
-//! Buffer loads and stores with format conversion: `buffer_*_format_*` and `tbuffer_*_format_*`.
+//! The formats of memory, and buffer loads and stores with format conversion: `buffer_*_format_*` and `tbuffer_*_format_*`.
 //!
 //! The format is the descriptor's for MUBUF and the instruction's for MTBUF (CDNA ISA, "Buffer data").
 
@@ -49,6 +49,10 @@ enum Numbers {
     Uint,
     Sint,
     Float,
+    /// The bits of memory, which loads and stores of images without conversion move (`image_load_pck`).
+    Bits,
+    /// The same, with the sign of components of 8 and 16 bits extended (`image_load_pck_sgn`).
+    SignedBits,
 }
 
 impl Numbers {
@@ -66,7 +70,7 @@ impl Numbers {
     }
 
     fn is_integer(self) -> bool {
-        matches!(self, Numbers::Uint | Numbers::Sint)
+        matches!(self, Numbers::Uint | Numbers::Sint | Numbers::Bits | Numbers::SignedBits)
     }
 
     /// Returns the number one in a register.
@@ -79,7 +83,8 @@ impl Numbers {
         let signed = || (raw << (32 - bits)) as i32 >> (32 - bits);
         let ones = |bits: u32| ((1u64 << bits) - 1) as f64;
         match self {
-            Numbers::Uint => raw,
+            Numbers::SignedBits if matches!(bits, 8 | 16) => signed() as u32,
+            Numbers::Uint | Numbers::Bits | Numbers::SignedBits => raw,
             Numbers::Sint => signed() as u32,
             Numbers::Unorm => ((f64::from(raw) / ones(bits)) as f32).to_bits(),
             Numbers::Snorm => ((f64::from(signed()) / ones(bits - 1)).max(-1.0) as f32).to_bits(),
@@ -103,6 +108,7 @@ impl Numbers {
         let mask = ones(bits) as u32;
         // Conversions of floats to integers saturate, and give 0 for a NaN.
         match self {
+            Numbers::Bits | Numbers::SignedBits => value & mask,
             Numbers::Uint => value.min(mask),
             Numbers::Sint => {
                 let limit = (1i64 << (bits - 1)) - 1;
@@ -178,11 +184,11 @@ pub(crate) struct Format {
     layout: &'static [u32],
     numbers: Numbers,
     /// What a load gives for each of x, y, z, w: 0 and 1 select these constants, 4 to 7 a component.
-    select: [u32; 4],
+    pub(crate) select: [u32; 4],
     /// A load of 16 bits rounds floats towards zero: on gfx11 those of 32 bits in memory (RDNA3 ISA, 9.3.1).
     truncates: bool,
     /// What a load out of range gives: 0, but on gfx11 a component that selects 1 has it (RDNA3 ISA, 9.4.1, note 1).
-    outside: [u32; 4],
+    pub(crate) outside: [u32; 4],
 }
 
 impl Format {
@@ -194,6 +200,11 @@ impl Format {
             (Some(Encoding::Mtbuf), format) => (FormatNumber::Split(format & 15, format >> 4), [4, 5, 6, 7]),
             _ => (descriptor.format, descriptor.select),
         };
+        Format::new(number, select, is_gfx11)
+    }
+
+    /// Returns a format whose components loads select by `select`. It has no components if its number is invalid.
+    pub(crate) fn new(number: FormatNumber, select: [u32; 4], is_gfx11: bool) -> Format {
         let (data, number) = number.parts();
         let layout = layout(data);
         let (layout, numbers) =
@@ -201,6 +212,13 @@ impl Format {
         let truncates = is_gfx11 && numbers == Numbers::Float && layout.first() == Some(&32);
         let outside = select.map(|select| if is_gfx11 && select == 1 { numbers.one() } else { 0 });
         Format { layout, numbers, select, truncates, outside }
+    }
+
+    /// Returns the format without conversion of its components, whose sign is extended with `signed`.
+    pub(crate) fn unconverted(self, signed: bool) -> Format {
+        let numbers = if signed { Numbers::SignedBits } else { Numbers::Bits };
+        let outside = self.select.map(|select| u32::from(select == 1));
+        Format { numbers, truncates: false, outside, ..self }
     }
 
     /// Returns the size of all components in bytes.
@@ -214,7 +232,7 @@ impl Format {
     }
 
     /// Converts memory to the values of x, y, z, w.
-    fn decode(&self, words: [u32; 4]) -> [u32; 4] {
+    pub(crate) fn decode(&self, words: [u32; 4]) -> [u32; 4] {
         let one = self.numbers.one();
         let mut components = [0, 0, 0, one];
         let mut at = 0;
@@ -230,7 +248,7 @@ impl Format {
         })
     }
 
-    fn encode(&self, components: [u32; 4]) -> [u32; 4] {
+    pub(crate) fn encode(&self, components: [u32; 4]) -> [u32; 4] {
         let mut words = [0; 4];
         let mut at = 0;
         for (component, bits) in components.into_iter().zip(self.layout) {
@@ -238,6 +256,65 @@ impl Format {
             at += *bits as usize;
         }
         words
+    }
+
+    /// Writes the values of loaded components to a lane's registers, `each` of them to one. `high` says that the only one
+    /// belongs to the high half.
+    pub(crate) fn to_registers(
+        &self,
+        w: &mut Wave,
+        dst: u16,
+        lane: usize,
+        values: &[u32],
+        each: usize,
+        high: bool,
+    ) {
+        let kept = w.d16_kept;
+        for (n, value) in values.iter().enumerate() {
+            let dword = &mut w.v_mut(dst + (n / each) as u16).flat_mut()[lane];
+            if each == 1 {
+                *dword = *value;
+                continue;
+            }
+            let value = if self.numbers.is_integer() {
+                *value & 0xffff
+            } else if self.truncates {
+                u32::from(half16::Half::towards_zero(f32::from_bits(*value)).0)
+            } else {
+                u32::from(f16::from_f32(f32::from_bits(*value)).to_bits())
+            };
+            let shift = if high { 16 } else { 16 * (n % 2) };
+            // The second half of a register joins the first.
+            let old = if n % each == 0 { *dword & kept } else { *dword };
+            *dword = old & !(0xffff << shift) | value << shift;
+        }
+    }
+
+    /// Returns the values of the first `count` components that a lane stores; the others are 0.
+    pub(crate) fn of_registers(
+        &self,
+        w: &Wave,
+        src: u16,
+        lane: usize,
+        count: usize,
+        each: usize,
+        high: bool,
+    ) -> [u32; 4] {
+        let mut components = [0; 4];
+        for (n, component) in components.iter_mut().enumerate().take(count) {
+            let dword = w.v(src + (n / each) as u16).flat()[lane];
+            *component = if each == 1 {
+                dword
+            } else {
+                let value = (dword >> if high { 16 } else { 16 * (n % 2) }) as u16;
+                match self.numbers {
+                    Numbers::Uint => value.into(),
+                    Numbers::Sint => value as i16 as u32,
+                    _ => f16::from_bits(value).to_f32().to_bits(),
+                }
+            };
+        }
+        components
     }
 }
 
@@ -278,26 +355,8 @@ fn load(
         }
         values[lane] = format.decode(words);
     }
-    let kept = w.d16_kept;
     for lane in lanes_of(exec) {
-        for (n, value) in values[lane].iter().enumerate().take(count) {
-            let dword = &mut w.v_mut(dst + (n / each) as u16).flat_mut()[lane];
-            if each == 1 {
-                *dword = *value;
-                continue;
-            }
-            let value = if format.numbers.is_integer() {
-                *value & 0xffff
-            } else if format.truncates {
-                u32::from(half16::Half::towards_zero(f32::from_bits(*value)).0)
-            } else {
-                u32::from(f16::from_f32(f32::from_bits(*value)).to_bits())
-            };
-            let shift = if high { 16 } else { 16 * (n % 2) };
-            // The second half of a register joins the first.
-            let old = if n % each == 0 { *dword & kept } else { *dword };
-            *dword = old & !(0xffff << shift) | value << shift;
-        }
+        format.to_registers(w, dst, lane, &values[lane][..count], each, high);
     }
     Flow::Next
 }
@@ -316,20 +375,7 @@ fn store(w: &mut Wave, cx: &mut ExecContext, i: &Inst, count: usize, each: usize
     let (size, unit) = (format.size(), format.unit());
     let inside = if size == 0 { 0 } else { reach.whole(exec, size) };
     for lane in lanes_of(inside) {
-        let mut components = [0; 4];
-        for (n, component) in components.iter_mut().enumerate().take(count) {
-            let dword = w.v(i.src[1] + (n / each) as u16).flat()[lane];
-            *component = if each == 1 {
-                dword
-            } else {
-                let value = (dword >> if high { 16 } else { 16 * (n % 2) }) as u16;
-                match format.numbers {
-                    Numbers::Uint => value.into(),
-                    Numbers::Sint => value as i16 as u32,
-                    _ => f16::from_bits(value).to_f32().to_bits(),
-                }
-            };
-        }
+        let components = format.of_registers(w, i.src[1], lane, count, each, high);
         let words = format.encode(components);
         for (extra, word) in (0..size).step_by(4).zip(words) {
             if store_part(cx, Who::lane(i.pc, w.id, lane), reach.address(lane, extra), unit, word).is_none() {

@@ -202,7 +202,7 @@ const FORMATS: &str = "8_UNORM 8_SNORM 8_USCALED 8_SSCALED 8_UINT 8_SINT \
     16_16_16_16_FLOAT 32_32_32_UINT 32_32_32_SINT 32_32_32_FLOAT 32_32_32_32_UINT 32_32_32_32_SINT 32_32_32_32_FLOAT";
 
 /// Returns each format's number, the sizes of its components from the lowest bits on, and gfx9's number of its kind of numbers.
-fn formats() -> Vec<(u32, Vec<u32>, u32)> {
+pub(crate) fn formats() -> Vec<(u32, Vec<u32>, u32)> {
     let kinds = ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "", "FLOAT"];
     let formats: Vec<_> = (1..)
         .zip(FORMATS.split_whitespace())
@@ -294,7 +294,7 @@ fn format_loads() {
 
 /// Returns whether a register, or half of it, has a value. Floats of 32 bits in memory are rounded to halves towards zero, other
 /// numbers to the nearest (RDNA3 ISA, 9.3.1).
-fn holds(register: u32, want: f64, number: u32, half: bool, wide: bool) -> bool {
+pub(crate) fn holds(register: u32, want: f64, number: u32, half: bool, wide: bool) -> bool {
     match (number, half) {
         (4, false) => register == want as u32,
         (5, false) => register as i32 == want as i32,
@@ -357,7 +357,7 @@ fn format_stores() {
 }
 
 /// Returns the bits of a register, or of half of one, that has a value, and the value that it then has.
-fn register(value: f64, number: u32, half: bool) -> (u32, f64) {
+pub(crate) fn register(value: f64, number: u32, half: bool) -> (u32, f64) {
     match (number, half) {
         (4, false) => (value as i64 as u32, f64::from(value as i64 as u32)),
         (5, false) => (value as i32 as u32, f64::from(value as i32)),

@@ -28,6 +28,8 @@ pub(crate) mod fork;
 pub(crate) mod gws;
 pub(crate) mod halves;
 pub(crate) mod hwreg;
+pub(crate) mod image;
+pub(crate) mod image_descriptor;
 pub(crate) mod inst;
 pub(crate) mod integer;
 pub(crate) mod interpret;
@@ -93,13 +95,15 @@ mod halves_tests;
 #[cfg(test)]
 pub(crate) mod idle_tests;
 #[cfg(test)]
+pub(crate) mod image_tests;
+#[cfg(test)]
 pub(crate) mod matrix_scaled_tests;
 #[cfg(test)]
 pub(crate) mod matrix_tests;
 #[cfg(test)]
 pub(crate) mod matrix_value_tests;
 #[cfg(test)]
-mod memory_model;
+pub(crate) mod memory_model;
 #[cfg(test)]
 mod notices_tests;
 #[cfg(test)]

@@ -1,17 +1,26 @@
-//! Rejects code objects that have image instructions, which compute code for these targets never has.
+//! Rejects code objects that have image instructions which are not executed.
 
-use amdgpu_isa::Target;
+use amdgpu_isa::{Encoding, Target, fields};
 use code_object::CodeObject;
 
+use crate::exec::table::{Impl, executor};
 use crate::report::error::{Error, Result};
 
 /// The upper six bits of an image instruction's first dword (MIMG).
 const MIMG: u32 = 0x3c;
 
-/// Fails if a function of the code object has an image instruction. Data between functions is not checked.
+/// Returns whether the first two dwords of an image instruction are one that is not executed.
+fn is_refused(target: Target, words: &[u32]) -> bool {
+    let [first, second, ..] = *words else { return true };
+    let f = fields::Mimg::of(target, u64::from(first) | u64::from(second) << 32);
+    let row = Encoding::Mimg.row(target, f.op);
+    row.is_none_or(|row| matches!(executor(row.mnemonic, target), Impl::Unimplemented))
+}
+
+/// Fails if a function of the code object has an image instruction that is not executed. Data between functions is not checked.
 ///
 /// # Errors
-/// [`Error::ImageInstruction`] for the first image instruction.
+/// [`Error::ImageInstruction`] for the first such instruction.
 pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
     let mut starts: Vec<u64> = object.symbols().iter().map(|function| function.address).collect();
     starts.extend(object.kernels().iter().map(|kernel| kernel.descriptor.entry));
@@ -33,7 +42,7 @@ pub(crate) fn refuse(object: &CodeObject, target: Target) -> Result<()> {
             let mut at = start;
             while let Some(first) = word(at).filter(|_| at < end) {
                 let length = amdgpu_isa::encoded_length(target, &following(at));
-                if length.is_some() && first >> 26 == MIMG {
+                if length.is_some() && first >> 26 == MIMG && is_refused(target, &following(at)) {
                     let address = segment.vaddr + 4 * at as u64;
                     return Err(Error::ImageInstruction {
                         target: object.target().to_string(),

@@ -130,7 +130,7 @@ impl Machine {
     ///
     /// # Errors
     /// - [`Error::UnsupportedTarget`] if the code object is for another processor.
-    /// - [`Error::ImageInstruction`] if a function has an image instruction.
+    /// - [`Error::ImageInstruction`] if a function has an image instruction that is not executed.
     /// - [`Error::BadCodeObject`] if there is nothing to load.
     /// - [`Error::OutOfMemory`] if it doesn't fit into device memory.
     pub fn load(&self, object: &CodeObject) -> Result<LoadedProgram> {

@@ -5,6 +5,7 @@ use amdgpu_isa::flags::BY_LANE;
 use crate::exec::access::FlatTarget;
 use crate::exec::buffer::{Reach, own_scratch};
 use crate::exec::buffer_format::Format;
+use crate::exec::image::Texels;
 use crate::exec::inst::{Inst, NONE, flag};
 use crate::exec::to_lds::{buffer_base, distance, flat_base, stored};
 use crate::exec::{address, buffer, ds, ds_permute, modifiers, smem};
@@ -241,6 +242,18 @@ impl Finder<'_> {
                 }
                 self.add_if_to_lds(access, 4, buffer_base);
             }
+            AddressingKind::Image(access) => self.image(access),
+        }
+    }
+
+    /// Adds the texels that an image instruction accesses. It faults if they are not modelled.
+    fn image(&mut self, access: AccessKind) {
+        let Ok(Texels { format, at, inside }) = Texels::of(self.w, self.i) else { return };
+        let size = format.size();
+        let unit = if access == AccessKind::Atomic { size } else { format.unit() };
+        for extra in (0..size).step_by(unit.max(1) as usize) {
+            let at = at.0.map(|at| at + u64::from(extra));
+            self.lanes(MemorySpace::Global, access, unit, inside, at);
         }
     }
 

@@ -8,7 +8,7 @@ use amdgpu_isa::{Encoding, MemoryAccess, Row};
 use crate::exec::inst::{Code, Inst};
 use crate::observe::hazards::Traits;
 use crate::observe::operands::Operands;
-use crate::observe::waits::Counting;
+use crate::observe::waits::{Counting, is_gfx11};
 use crate::report::access::AccessKind;
 
 /// Declares the classes, each with its name.
@@ -43,7 +43,7 @@ classes! {
     Salu "salu";
     /// Scalar loads, stores, atomics and clocks.
     Smem "smem";
-    /// Vector loads of memory: FLAT, GLOBAL, MUBUF, MTBUF.
+    /// Vector loads of memory: FLAT, GLOBAL, MUBUF, MTBUF, MIMG.
     VmemLoad "vmem_load";
     /// Vector stores to memory.
     VmemStore "vmem_store";
@@ -111,6 +111,8 @@ pub(crate) enum AddressingKind {
     Buffer(AccessKind, u32),
     /// MUBUF and MTBUF with a format, which determines the size.
     Format(AccessKind),
+    /// MIMG. The descriptor has the format, which determines the size.
+    Image(AccessKind),
 }
 
 /// The information for observers about an instruction.
@@ -213,6 +215,7 @@ fn class(encoding: Encoding, row: &Row) -> InstructionClass {
                 Some(AccessKind::Read) => InstructionClass::VmemLoad,
                 Some(AccessKind::Write) => InstructionClass::VmemStore,
                 Some(AccessKind::Atomic) => InstructionClass::VmemAtomic,
+                None if row.name == "image_get_resinfo" => InstructionClass::VmemLoad,
                 None => InstructionClass::Other,
             }
         }
@@ -229,7 +232,7 @@ pub(crate) fn access(row: &Row) -> Option<AccessKind> {
 }
 
 fn addressing(encoding: Encoding, row: &Row) -> AddressingKind {
-    let Some(access) = access(row).filter(|_| encoding != Encoding::Mimg) else {
+    let Some(access) = access(row) else {
         return AddressingKind::None;
     };
     let size = row.bytes();
@@ -246,6 +249,9 @@ fn addressing(encoding: Encoding, row: &Row) -> AddressingKind {
         Encoding::Smem if row.is(WAVE_SCRATCH) => AddressingKind::ScalarScratch(access, size),
         Encoding::Smem if row.is(DESCRIPTOR) => AddressingKind::ScalarBuffer(access, size),
         Encoding::Smem => AddressingKind::Scalar(access, size),
+        Encoding::Mimg if is_gfx11(row) => AddressingKind::Image(access),
+        // Not executed.
+        Encoding::Mimg => AddressingKind::None,
         Encoding::Flat => AddressingKind::Flat(access, size),
         Encoding::Global if row.is(TO_LDS) => AddressingKind::GlobalToLds(size),
         Encoding::Global => AddressingKind::Global(access, size),

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use amdgpu_isa::flags::{EXEC_OUT, TRANS, WMMA};
-use amdgpu_isa::{Encoding, Isa, Mnemonic, Row, Sop1, Sopp, Target, Vop1, Vop3, WaveSize};
+use amdgpu_isa::{Isa, Mnemonic, Row, Sop1, Sopp, Target, Vop1, Vop3, WaveSize};
 
 use super::hazards::{Hazard, overlap};
 use crate::exec::inst::Inst;
@@ -139,7 +139,7 @@ impl RecentVector {
 fn waits_for_vector(i: &Inst) -> bool {
     // The counter va_vdst is in the four high bits.
     let waits = i.row.mnemonic == Mnemonic::Sopp(Sopp::s_waitcnt_depctr) && i.imm >> 12 & 15 == 0;
-    waits || i.row.is_vector() && !i.row.is_valu() && i.row.encoding() != Some(Encoding::Mimg)
+    waits || i.row.is_vector() && !i.row.is_valu()
 }
 
 /// Returns the name of the first register of a result that an instruction reads.

@@ -17,6 +17,8 @@ mod hazards_tests;
 mod history;
 #[cfg(test)]
 mod history_tests;
+#[cfg(test)]
+mod image_tests;
 mod late;
 mod lock;
 mod missing_waits;

@@ -9,6 +9,7 @@ use amdgpu_isa::flags::{
 };
 use amdgpu_isa::{Encoding, Row, Target, Ty, fields};
 
+use crate::exec::image;
 use crate::exec::inst::{Inst, NONE, flag};
 use crate::exec::operand::Operand;
 use crate::observe::class::access;
@@ -211,6 +212,8 @@ impl Operands {
             Encoding::Sopp if matches!(i.row.name, "s_cbranch_vccz" | "s_cbranch_vccnz") => {
                 self.read_scalar(sreg::VCC, self.mask_dwords());
             }
+            // The operands of images are decoded only where they are executed.
+            Encoding::Mimg if inner.src[0] != NONE => self.image(inner),
             Encoding::Sopp | Encoding::Mimg => {}
             Encoding::Smem => self.scalar_memory(inner),
             Encoding::Vop1
@@ -401,5 +404,25 @@ impl Operands {
         self.read_scalar(i.src[2], 4);
         self.read_scalar(i.sdst, 1);
         self.data(i);
+    }
+
+    fn image(&mut self, i: &Inst) {
+        let f = image::fields_of(i);
+        for register in image::address_registers(i, &f) {
+            self.read_vector(register, 1);
+        }
+        self.read_scalar(i.src[2], if f.r128 { 4 } else { 8 });
+        let data = image::data_registers(&f) as u8;
+        match access(i.row) {
+            // `image_get_resinfo` accesses no memory, but has a result.
+            Some(AccessKind::Read) | None => self.write_vector(i.dst, data),
+            Some(AccessKind::Write) => self.read_vector(i.src[1], data),
+            Some(AccessKind::Atomic) => {
+                self.read_vector(i.src[1], data);
+                if i.flags & flag::GLC != 0 {
+                    self.write_vector(i.dst, image::result_registers(i, &f) as u8);
+                }
+            }
+        }
     }
 }

@@ -69,7 +69,7 @@ pub(crate) enum Counting {
     Nothing,
     /// Waits for counters.
     Wait(Waiting),
-    /// Increments vmcnt: MUBUF, MTBUF, GLOBAL, SCRATCH.
+    /// Increments vmcnt: MUBUF, MTBUF, MIMG, GLOBAL, SCRATCH.
     Memory,
     /// Increments vscnt: the same that return no value, on gfx11.
     Store,
@@ -99,7 +99,7 @@ pub(crate) enum Waiting {
 }
 
 /// Returns whether a row is one of gfx11's.
-fn is_gfx11(row: &Row) -> bool {
+pub(crate) fn is_gfx11(row: &Row) -> bool {
     Target::GFX11.into_iter().any(|target| row.opcode(target).is_some())
 }
 
@@ -152,6 +152,9 @@ impl Counting {
                     Counting::Memory
                 }
             }
+            Some(Encoding::Mimg) if stores => Counting::Store,
+            // Also `image_get_resinfo`, which reads no memory.
+            Some(Encoding::Mimg) if is_gfx11(row) => Counting::Memory,
             _ => Counting::Nothing,
         }
     }

@@ -13,7 +13,7 @@ pub enum Error {
     /// The code object is for a processor that this crate doesn't emulate.
     #[error("{0}; compile it for one of these")]
     UnsupportedTarget(#[from] amdgpu_isa::Error),
-    /// The code object has an image instruction.
+    /// The code object has an image instruction that is not executed.
     #[error(
         "the code object for {target} has an image instruction, which the emulator doesn't run: {instruction} at \
          {address:#x} in {function}; compile it without textures and surfaces"

@@ -1,4 +1,4 @@
-//! MIMG: image instructions, which the emulator doesn't execute.
+//! MIMG of gfx9: image instructions, which the emulator doesn't execute.
 
 use super::operand::any_vector;
 use super::text::Text;

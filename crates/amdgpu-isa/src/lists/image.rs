@@ -1,4 +1,4 @@
-//! MIMG instructions, which compute code for these targets doesn't use. The emulator doesn't execute them.
+//! MIMG instructions, which compute code for these targets doesn't use. The emulator executes those of gfx11.
 
 /// Passes the instructions of MIMG to a macro.
 macro_rules! mimg {

@@ -1,4 +1,4 @@
-//! Decoding of DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
+//! Decoding of DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and MIMG.
 
 use amdgpu_isa::{Encoding, Target, Ty, fields};
 
@@ -107,6 +107,24 @@ impl Decoder<'_> {
         self.find(partial, Encoding::Mtbuf, f.op)?;
         self.buffer(partial, fields::Buffer::of(self.target, long))?;
         partial.inst.flags |= flag::where_set([(flag::SLC, f.slc), (flag::SC1, f.scc)]);
+        Ok(())
+    }
+
+    /// Decodes MIMG. On gfx11, `src[0]` is the first register of the address, `src[1]` and `dst` are the data, `src[2]` is the
+    /// first SGPR of the descriptor; the third dword, if there is one, names the other registers of the address.
+    pub(super) fn mimg(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
+        let f = fields::Mimg::of(self.target, long);
+        self.find(partial, Encoding::Mimg, f.op)?;
+        if !self.target.is_gfx11() {
+            return Ok(());
+        }
+        if f.nsa {
+            self.literal(partial)?;
+        }
+        let i = &mut partial.inst;
+        i.src = [f.vaddr as u16, f.vdata as u16, (f.srsrc * 4) as u16];
+        i.dst = i.src[1];
+        i.flags |= flag::where_set([(flag::GLC, f.glc), (flag::SLC, f.slc), (flag::GFX11, true)]);
         Ok(())
     }
 }

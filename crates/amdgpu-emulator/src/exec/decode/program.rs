@@ -1,6 +1,6 @@
 //! Decodes the dwords of a program to its instructions.
 
-use amdgpu_isa::{Encoding, ILLEGAL, Mnemonic, Sopk, Sopp, Target, Vop3p, encoded_length, fields, flags};
+use amdgpu_isa::{Encoding, ILLEGAL, Mnemonic, Sopk, Sopp, Target, Vop3p, encoded_length, flags};
 
 use super::decoder::{ConstantPool, Decoder, NotAnInstruction, PartialInst};
 use super::vop3p::takes_scales;
@@ -263,9 +263,7 @@ impl Decoder<'_> {
             Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(partial, long),
             Encoding::Mubuf => self.mubuf(partial, long),
             Encoding::Mtbuf => self.mtbuf(partial, long),
-            Encoding::Mimg => {
-                self.find(partial, encoding, fields::Mimg::of(self.target, long).op).map(|_| ())
-            }
+            Encoding::Mimg => self.mimg(partial, long),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod buffer;
 mod ds;
 mod flat;
+mod image;
 mod notation;
 mod smem;
 mod sop;
@@ -22,8 +23,10 @@ pub(crate) use notation::Impl;
 /// Returns the executors of an instruction on a target. Eight-bit floats have other formats on gfx950 than on gfx942.
 pub(crate) fn executor(mnemonic: Mnemonic, target: Target) -> Impl {
     match mnemonic {
-        // Image instructions are not implemented.
-        Mnemonic::Illegal | Mnemonic::Mimg(_) => Impl::Unimplemented,
+        Mnemonic::Illegal => Impl::Unimplemented,
+        // The descriptors of images are other ones on gfx90a.
+        Mnemonic::Mimg(op) if target.is_gfx11() => image::mimg(op),
+        Mnemonic::Mimg(_) => Impl::Unimplemented,
         Mnemonic::Sop1(op) => sop::sop1(op),
         Mnemonic::Sop2(op) => sop::sop2(op),
         Mnemonic::Sopk(op) => sop::sopk(op),

@@ -1,0 +1,329 @@
+//! MIMG on gfx11: loads, stores and atomics of texels without a sampler (RDNA3 ISA, 10.1, 10.2, 10.4).
+
+use std::marker::PhantomData;
+
+use amdgpu_isa::{Mimg, Mnemonic, Target, fields};
+
+use crate::exec::access::global_fault;
+use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
+use crate::exec::buffer::{load_part, store_part};
+use crate::exec::buffer_format::Format;
+use crate::exec::descriptor::FormatNumber;
+use crate::exec::image_descriptor::Image;
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors, flag};
+use crate::exec::notices::Who;
+use crate::memory::Wide;
+use crate::report::access::AccessKind;
+use crate::report::fault::FaultCause;
+use crate::state::bytes::Bytes;
+use crate::state::wave::{LANES, Wave, lanes_of};
+
+/// The number of coordinates of each dimension without samples (table in 10.2).
+const COORDINATES: [usize; 6] = [1, 2, 3, 3, 2, 3];
+const ONE_ARRAY: u32 = 4;
+
+pub(crate) fn fields_of(i: &Inst) -> fields::Mimg {
+    fields::Mimg::of(Target::Gfx11, u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32)
+}
+
+/// Returns whether the last component of the address is a level.
+fn has_level(i: &Inst) -> bool {
+    use Mimg::*;
+    let Mnemonic::Mimg(op) = i.row.mnemonic else { return false };
+    matches!(
+        op,
+        image_load_mip
+            | image_load_mip_pck
+            | image_load_mip_pck_sgn
+            | image_store_mip
+            | image_store_mip_pck
+            | image_get_resinfo
+    )
+}
+
+/// Returns whether components are moved without conversion, and then whether their sign is extended.
+fn unconverted(i: &Inst) -> Option<bool> {
+    use Mimg::*;
+    let Mnemonic::Mimg(op) = i.row.mnemonic else { return None };
+    match op {
+        image_load_pck_sgn | image_load_mip_pck_sgn => Some(true),
+        image_load_pck | image_load_mip_pck | image_store_pck | image_store_mip_pck => Some(false),
+        _ => None,
+    }
+}
+
+fn is_info(i: &Inst) -> bool {
+    i.row.mnemonic == Mnemonic::Mimg(Mimg::image_get_resinfo)
+}
+
+/// Returns the number of components of the address.
+fn components(i: &Inst, f: &fields::Mimg) -> usize {
+    let coordinates = if is_info(i) { 0 } else { COORDINATES.get(f.dim as usize).map_or(0, |count| *count) };
+    coordinates + usize::from(has_level(i))
+}
+
+/// Returns the registers of the address. Without a third dword they follow each other (10.1.5).
+pub(crate) fn address_registers(i: &Inst, f: &fields::Mimg) -> impl Iterator<Item = u16> {
+    let (nsa, first, more) = (f.nsa, i.src[0], i.raw[2].to_le_bytes());
+    let count = components(i, f);
+    let count = if f.a16 { count.div_ceil(2) } else { count };
+    (0..count).map(move |n| if nsa && n > 0 { more[n - 1].into() } else { first + n as u16 })
+}
+
+/// Returns the number of registers of data.
+pub(crate) fn data_registers(f: &fields::Mimg) -> u16 {
+    let components = f.dmask.count_ones().max(1) as u16;
+    if f.d16 { components.div_ceil(2) } else { components }
+}
+
+/// Returns the image of an instruction; `None` if none is bound.
+///
+/// # Errors
+/// What is not modelled.
+fn image_of(w: &Wave, i: &Inst, f: &fields::Mimg) -> Result<Option<Image>, String> {
+    if f.tfe || f.lwe {
+        return Err("image instructions that return a status (tfe, lwe)".into());
+    }
+    let words = std::array::from_fn(|n| if n < 4 || !f.r128 { w.s32(i.src[2] + n as u16) } else { 0 });
+    Image::of(words, f.r128, (!is_info(i)).then_some(f.dim))
+}
+
+/// The texels that the lanes of an instruction access.
+pub(crate) struct Texels {
+    pub(crate) format: Format,
+    /// The addresses of the lanes in `inside`.
+    pub(crate) at: Wide,
+    /// The active lanes whose coordinates are those of a texel.
+    pub(crate) inside: u64,
+}
+
+impl Texels {
+    /// # Errors
+    /// What is not modelled.
+    pub(crate) fn of(w: &Wave, i: &Inst) -> Result<Texels, String> {
+        let f = fields_of(i);
+        let mut texels = Texels {
+            format: Format::new(FormatNumber::Unified(0), [0; 4], true),
+            at: Wide([0; LANES]),
+            inside: 0,
+        };
+        let Some(image) = image_of(w, i, &f)? else { return Ok(texels) };
+        texels.format = match unconverted(i) {
+            Some(signed) => image.format().unconverted(signed),
+            None => image.format(),
+        };
+        let mut values = [[0; 4]; LANES];
+        addresses(w, i, &f, &mut values);
+        check_levels(w, i, &f, &values)?;
+        // No component is asked for, and no memory is read (table 48, DMASK).
+        if f.dmask == 0 {
+            return Ok(texels);
+        }
+        for lane in lanes_of(w.exec()) {
+            let [x, y, slice, _] = values[lane];
+            let address = match f.dim {
+                ONE_ARRAY => image.address(x, 0, y),
+                dim => {
+                    let count = COORDINATES.get(dim as usize).map_or(0, |count| *count);
+                    let or = |n: usize, value| if n < count { value } else { 0 };
+                    image.address(x, or(1, y), or(2, slice))
+                }
+            };
+            if let Some(address) = address {
+                texels.at.0[lane] = address;
+                texels.inside |= 1 << lane;
+            }
+        }
+        Ok(texels)
+    }
+}
+
+/// Reads the components of each lane's address: unsigned integers, with `a16` two in a register (10.1.3).
+fn addresses(w: &Wave, i: &Inst, f: &fields::Mimg, values: &mut [[u32; 4]; LANES]) {
+    let count = components(i, f);
+    for (n, register) in address_registers(i, f).enumerate() {
+        for (values, dword) in values.iter_mut().zip(w.v(register).flat()) {
+            if !f.a16 {
+                values[n] = *dword;
+                continue;
+            }
+            values[2 * n] = dword & 0xffff;
+            if 2 * n + 1 < count {
+                values[2 * n + 1] = dword >> 16;
+            }
+        }
+    }
+}
+
+/// Checks that the active lanes ask for the only level.
+fn check_levels(w: &Wave, i: &Inst, f: &fields::Mimg, values: &[[u32; 4]; LANES]) -> Result<(), String> {
+    if has_level(i) && lanes_of(w.exec()).any(|lane| values[lane][components(i, f) - 1] != 0) {
+        return Err("levels of images above the first".into());
+    }
+    Ok(())
+}
+
+/// Faults because something is not modelled.
+#[cold]
+fn unmodelled(cx: &mut ExecContext, detail: impl Into<String>) -> Flow {
+    cx.fault(FaultCause::Unimplemented { detail: detail.into() })
+}
+
+/// Writes those of four values that `dmask` selects to a lane's registers.
+fn write(format: &Format, w: &mut Wave, i: &Inst, f: &fields::Mimg, lane: usize, values: [u32; 4]) {
+    let mut chosen = [0; 4];
+    let mut count = 0;
+    for value in (0..4).filter(|n| f.dmask >> n & 1 != 0).map(|n| values[n]) {
+        chosen[count] = value;
+        count += 1;
+    }
+    // Without components, one register gets 0 (table 48, DMASK).
+    format.to_registers(w, i.dst, lane, &chosen[..count.max(1)], if f.d16 { 2 } else { 1 }, false);
+}
+
+executors! {
+    /// `image_load*`.
+    ImageLoad |w, cx, i| {
+        load(w, cx, i)
+    }
+    /// `image_store*`.
+    ImageStore |w, cx, i| {
+        store(w, cx, i)
+    }
+    /// `image_get_resinfo`.
+    ImageInfo |w, cx, i| {
+        info(w, cx, i)
+    }
+}
+
+#[inline(never)]
+fn load(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    let f = fields_of(i);
+    let Texels { format, at, inside } = match Texels::of(w, i) {
+        Ok(texels) => texels,
+        Err(detail) => return unmodelled(cx, detail),
+    };
+    let (size, unit) = (format.size(), format.unit());
+    let mut values = [format.outside; LANES];
+    for lane in lanes_of(inside) {
+        let mut words = [0; 4];
+        for (extra, word) in (0..size).step_by(4).zip(&mut words) {
+            let address = at.0[lane] + u64::from(extra);
+            let Some(value) = load_part(cx, Who::lane(i.pc, w.id, lane), address, unit) else {
+                return outside_memory(cx, AccessKind::Read, &at, inside, unit, extra);
+            };
+            *word = value;
+        }
+        values[lane] = format.decode(words);
+    }
+    for lane in lanes_of(w.exec()) {
+        write(&format, w, i, &f, lane, values[lane]);
+    }
+    Flow::Next
+}
+
+#[inline(never)]
+fn store(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    let f = fields_of(i);
+    let Texels { format, at, inside } = match Texels::of(w, i) {
+        Ok(texels) => texels,
+        Err(detail) => return unmodelled(cx, detail),
+    };
+    if f.dmask == 0 {
+        return unmodelled(cx, "image stores without components (dmask 0)");
+    }
+    let (size, unit) = (format.size(), format.unit());
+    for lane in lanes_of(inside) {
+        let count = f.dmask.count_ones() as usize;
+        let given = format.of_registers(w, i.src[1], lane, count, if f.d16 { 2 } else { 1 }, false);
+        let mut values = [0; 4];
+        for (n, value) in (0..4).filter(|n| f.dmask >> n & 1 != 0).zip(given) {
+            values[n] = value;
+        }
+        // What loads select from a component of memory is stored to it.
+        let component = |n: u32| format.select.iter().position(|select| *select == 4 + n);
+        let words = format.encode([0, 1, 2, 3].map(|n| component(n).map_or(0, |from| values[from])));
+        for (extra, word) in (0..size).step_by(4).zip(words) {
+            let address = at.0[lane] + u64::from(extra);
+            if store_part(cx, Who::lane(i.pc, w.id, lane), address, unit, word).is_none() {
+                return outside_memory(cx, AccessKind::Write, &at, inside, unit, extra);
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// Faults with the lanes whose texels are in no allocation.
+#[cold]
+fn outside_memory(
+    cx: &mut ExecContext,
+    access: AccessKind,
+    at: &Wide,
+    inside: u64,
+    size: u32,
+    extra: u32,
+) -> Flow {
+    global_fault(cx, access, &|lane| at.0[lane] + u64::from(extra), inside, size as usize)
+}
+
+#[inline(never)]
+fn info(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    let f = fields_of(i);
+    let image = match image_of(w, i, &f) {
+        Ok(image) => image,
+        Err(detail) => return unmodelled(cx, detail),
+    };
+    let mut values = [[0; 4]; LANES];
+    addresses(w, i, &f, &mut values);
+    let Some(image) = image else {
+        return write_info(w, i, &f, [0; 4]);
+    };
+    match check_levels(w, i, &f, &values) {
+        Ok(()) => write_info(w, i, &f, [image.width, image.height, image.slices, 1]),
+        Err(detail) => unmodelled(cx, detail),
+    }
+}
+
+fn write_info(w: &mut Wave, i: &Inst, f: &fields::Mimg, values: [u32; 4]) -> Flow {
+    let plain = Format::new(FormatNumber::Unified(0), [0; 4], true);
+    for lane in lanes_of(w.exec()) {
+        write(&plain, w, i, f, lane, values);
+    }
+    Flow::Next
+}
+
+/// `image_atomic_*`, on texels of 32 bits (`A`) or 64 (`B`), which `dmask` decides (10.4, "Atomics"). A lane without a texel
+/// changes nothing, and its result is 0.
+pub(crate) struct ImageRmw<A, B>(PhantomData<(A, B)>);
+impl<A: Rmw, B: Rmw> Exec for ImageRmw<A, B> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        let texels = match Texels::of(w, i) {
+            Ok(texels) => texels,
+            Err(detail) => return unmodelled(cx, detail),
+        };
+        let (single, double) = if A::TWO { (3, 15) } else { (1, 3) };
+        match (fields_of(i).dmask, texels.format.size()) {
+            (dmask, 0 | 4) if dmask == single => rmw::<A>(w, cx, i, &texels),
+            (dmask, 0 | 8) if dmask == double => rmw::<B>(w, cx, i, &texels),
+            // Nothing is bound.
+            (_, 0) => Flow::Next,
+            (dmask, size) => unmodelled(cx, format!("image atomics with dmask {dmask:#x} on {size} bytes")),
+        }
+    }
+}
+
+fn rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, texels: &Texels) -> Flow {
+    if i.flags & flag::GLC != 0 {
+        for lane in lanes_of(w.exec() & !texels.inside) {
+            O::T::of_element(<O::T as Bits>::E::from_bytes([0; 16])).set(w, i.dst, lane);
+        }
+    }
+    buffer_rmw::<O>(w, cx, i, &texels.at, texels.inside)
+}
+
+/// Returns the number of registers of an atomic's result.
+pub(crate) fn result_registers(i: &Inst, f: &fields::Mimg) -> u16 {
+    let is_swap = i.row.mnemonic == Mnemonic::Mimg(Mimg::image_atomic_cmpswap);
+    data_registers(f) / if is_swap { 2 } else { 1 }
+}

@@ -1,0 +1,510 @@
+//! Compares MIMG without samplers with images in byte arrays, in which a cursor finds the texels one after the other, and with a
+//! list of the formats.
+
+use std::collections::BTreeMap;
+
+use amdgpu_isa::Encoding;
+
+use crate::exec::atomics_tests::{Op, interesting, reference};
+use crate::exec::buffer_tests::{component, nearest, to_store};
+use crate::exec::gfx11_buffer_tests::{formats, holds, register};
+use crate::exec::memory_model::{At, GLOBAL, MemoryModel};
+use crate::report::fault::FaultCause;
+use crate::state::wave::LANES;
+use crate::testing::test_wave::{TestWave, op};
+
+crate::testing::tally::verified!(loads, stores, information, atomics);
+
+/// The fields of an instruction. Addresses are in v10 to v19, data from v30 on, the descriptor is in s8 to s15.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Fields {
+    pub(crate) dim: u32,
+    pub(crate) dmask: u32,
+    pub(crate) glc: bool,
+    pub(crate) r128: bool,
+    pub(crate) a16: bool,
+    pub(crate) d16: bool,
+    pub(crate) nsa: bool,
+    pub(crate) tfe: bool,
+}
+
+/// The registers of an address that follow v10 in no order.
+const SEPARATE: [u16; 4] = [10, 17, 12, 19];
+
+/// RDNA3 ISA, 15.8, MIMG.
+pub(crate) fn encode(rig: &TestWave, name: &str, f: Fields) -> Vec<u32> {
+    let bits = [(f.nsa, 0), (f.glc, 14), (f.r128, 15), (f.a16, 16), (f.d16, 17), (true, 7)];
+    let flags: u32 = bits.into_iter().map(|(set, at)| u32::from(set) << at).sum();
+    let op = op(Encoding::Mimg, name, rig.target);
+    let mut words = vec![0xf000_0000 | op << 18 | f.dmask << 8 | f.dim << 2 | flags];
+    words.push(10 | 30 << 8 | 2 << 16 | u32::from(f.tfe) << 21);
+    if f.nsa {
+        words.push(SEPARATE.iter().skip(1).rev().fold(0, |all, v| all << 8 | u32::from(*v)));
+    }
+    words
+}
+
+/// An image in the first allocation.
+#[derive(Debug, Clone)]
+pub(crate) struct Surface {
+    dim: u32,
+    width: usize,
+    height: usize,
+    first: usize,
+    slices: usize,
+    /// The explicit distance of rows in texels.
+    pitch: Option<usize>,
+    base: u64,
+    format: u32,
+    size: usize,
+    select: [u32; 4],
+    /// Slices of an image with three dimensions are counted from the first one.
+    counts_slices: bool,
+}
+
+impl Surface {
+    /// Returns an image that fits into the allocation.
+    pub(crate) fn random(b: &mut MemoryModel, format: u32, size: usize) -> Surface {
+        loop {
+            let dim = b.below(6) as u32;
+            let (flat, is_one) = (dim < 2, matches!(dim, 0 | 4));
+            let width = 1 + b.below(20);
+            let counts_slices = dim == 2 && b.below(2) == 0;
+            let unit = 256 / size;
+            let surface = Surface {
+                dim,
+                width,
+                height: if is_one { 1 } else { 1 + b.below(3) },
+                first: if dim > 2 || counts_slices { b.below(3) } else { 0 },
+                slices: if flat { 1 } else { 1 + b.below(3) },
+                pitch: (flat && b.below(2) == 0).then(|| (width / unit + 1 + b.below(2)) * unit),
+                base: b.model.bases[0] + 256 * b.below(2) as u64,
+                format,
+                size,
+                select: [0; 4].map(|_| [0, 1, 4, 5, 6, 7][b.below(6)]),
+                counts_slices,
+            };
+            if surface.texels(b).values().all(|at| at + size <= GLOBAL as usize) {
+                return surface;
+            }
+        }
+    }
+
+    /// Returns the byte of each texel, by its coordinates x, y and slice. Rows begin at multiples of 256 bytes, unless they have
+    /// an explicit distance.
+    pub(crate) fn texels(&self, b: &MemoryModel) -> BTreeMap<[u32; 3], usize> {
+        let mut cursor = (self.base - b.model.bases[0]) as usize;
+        let mut texels = BTreeMap::new();
+        for slice in 0..self.first + self.slices {
+            for y in 0..self.height {
+                let begin = cursor;
+                for x in 0..self.width {
+                    if let Some(slice) = slice.checked_sub(self.first) {
+                        texels.insert([x as u32, y as u32, slice as u32], cursor);
+                    }
+                    cursor += self.size;
+                }
+                match self.pitch {
+                    Some(pitch) => cursor = begin + pitch * self.size,
+                    None => {
+                        while cursor % 256 != 0 {
+                            cursor += 1;
+                        }
+                    }
+                }
+            }
+        }
+        texels
+    }
+
+    /// Returns the descriptor, by the bits that RDNA3 ISA, table 50, numbers.
+    fn words(&self) -> [u32; 8] {
+        let mut bits = [false; 256];
+        let mut put = |at: usize, size: usize, value: u64| {
+            for n in 0..size {
+                bits[at + n] = value >> n & 1 != 0;
+            }
+        };
+        put(0, 40, self.base / 256);
+        put(52, 8, self.format.into());
+        put(62, 14, self.width as u64 - 1);
+        put(78, 14, self.height as u64 - 1);
+        for (n, select) in self.select.into_iter().enumerate() {
+            put(96 + 3 * n, 3, select.into());
+        }
+        put(124, 4, 8 + u64::from(self.dim));
+        match self.pitch {
+            Some(pitch) => put(128, 14, pitch as u64 - 1),
+            None => put(128, 13, (self.first + self.slices) as u64 - 1),
+        }
+        put(144, 13, self.first as u64);
+        put(160, 1, self.counts_slices.into());
+        std::array::from_fn(|word| (0..32).map(|bit| u32::from(bits[32 * word + bit]) << bit).sum())
+    }
+
+    /// Writes the descriptor, and random coordinates to the registers of the address. Returns each lane's coordinates, and
+    /// fields of the instruction.
+    pub(crate) fn bind(&self, b: &mut MemoryModel, name: &str) -> (Vec<[u32; 3]>, Fields) {
+        let words = self.words();
+        for (n, word) in words.into_iter().enumerate() {
+            b.rig.w.set_s32(8 + n as u16, word);
+        }
+        b.scramble(10..40);
+        let mut f = Fields { dim: self.dim, dmask: 1 + b.below(15) as u32, ..Fields::default() };
+        f.a16 = b.below(3) == 0;
+        // What the four dwords of a short descriptor leave out is not used.
+        f.r128 = self.dim < 2 && self.pitch.is_none() && b.below(2) == 0;
+        let has_level = name.contains("_mip");
+        let count = [1, 2, 3, 3, 2, 3][self.dim as usize] + usize::from(has_level);
+        let registers = if f.a16 { count.div_ceil(2) } else { count };
+        f.nsa = registers > 1 && b.below(2) == 0;
+        if f.r128 {
+            let garbage = b.random.next() as u32;
+            (12..16).for_each(|s| b.rig.w.set_s32(s, garbage));
+        }
+        let mut all = Vec::new();
+        for lane in 0..LANES {
+            let mut below = |limit: usize| {
+                let far = if f.a16 { 0xffff } else { u32::MAX };
+                if b.below(20) == 0 { far } else { b.below(limit + 1 + limit / 8) as u32 }
+            };
+            let [x, y, slice] = [below(self.width), below(self.height), below(self.slices)];
+            let (at, mut values) = match self.dim {
+                0 => ([x, 0, 0], vec![x]),
+                1 => ([x, y, 0], vec![x, y]),
+                4 => ([x, 0, slice], vec![x, slice]),
+                _ => ([x, y, slice], vec![x, y, slice]),
+            };
+            if has_level {
+                values.push(0);
+            }
+            if f.a16 {
+                let other = b.random.next() as u32 & 0xffff;
+                values = values.chunks(2).map(|of| of[0] | of.get(1).unwrap_or(&other) << 16).collect();
+            }
+            for (n, value) in values.into_iter().enumerate() {
+                b.set(if f.nsa { SEPARATE[n] } else { 10 + n as u16 }, lane, value);
+            }
+            all.push(at);
+        }
+        (all, f)
+    }
+}
+
+/// Returns the names of the instructions that begin so.
+pub(crate) fn names(b: &MemoryModel, start: &str) -> Vec<&'static str> {
+    b.names(Encoding::Mimg).into_iter().filter(|name| name.starts_with(start)).collect()
+}
+
+/// Returns the formats of gfx11 with texels of 1, 2, 4, 8 and 16 bytes, with these sizes.
+fn plain_formats() -> impl Iterator<Item = (u32, Vec<u32>, u32, usize)> {
+    let sized = formats().into_iter().map(|(n, bits, number)| {
+        let size = bits.iter().sum::<u32>() as usize / 8;
+        (n, bits, number, size)
+    });
+    sized.filter(|(.., size)| *size != 12)
+}
+
+/// Returns the components of memory as strings of bits.
+fn split(memory: u128, bits: &[u32]) -> Vec<u128> {
+    let mut rest = memory;
+    let mut take = |bits: &u32| {
+        let raw = rest % (1 << bits);
+        rest /= 1 << bits;
+        raw
+    };
+    bits.iter().map(&mut take).collect()
+}
+
+/// Returns what a load without conversion gives for components.
+fn extended(raw: &[u128], bits: &[u32], signed: bool) -> [u32; 4] {
+    let mut values = [0, 0, 0, 1];
+    for (value, (raw, bits)) in values.iter_mut().zip(raw.iter().zip(bits)) {
+        let negative = signed && matches!(bits, 8 | 16) && raw >> (bits - 1) != 0;
+        *value = if negative { (*raw as i64 - (1 << bits)) as u32 } else { *raw as u32 };
+    }
+    values
+}
+
+fn loads() {
+    for mut b in MemoryModel::gfx11(201) {
+        for name in names(&b, "image_load") {
+            for (format, bits, number, size) in plain_formats() {
+                let surface = Surface::random(&mut b, format, size);
+                let (lanes, mut f) = surface.bind(&mut b, name);
+                f.d16 = !name.contains("pck") && b.below(3) == 0;
+                let exec = b.exec();
+                b.rig.w.set_exec(exec);
+                let before = b.rig.w.r.v.clone();
+                b.rig.run(&encode(&b.rig, name, f));
+                let texels = surface.texels(&b);
+                for (lane, at) in lanes.into_iter().enumerate() {
+                    if exec >> lane & 1 == 0 {
+                        let same = (30..34)
+                            .all(|v| b.rig.w.v(v).flat()[lane] == before[usize::from(v)].flat()[lane]);
+                        assert!(same, "{name}: inactive lane {lane} was written");
+                        continue;
+                    }
+                    let memory = texels.get(&at).map(|byte| b.model.read(At::Global(0, *byte), lane, size));
+                    let raw = split(memory.unwrap_or(0), &bits);
+                    let chosen = (0..4).filter(|n| f.dmask >> n & 1 != 0);
+                    for (place, n) in chosen.enumerate() {
+                        let from = surface.select[n];
+                        let dword = |v: usize| b.rig.w.v(30 + v as u16).flat()[lane];
+                        let what = format!("{name} {surface:?} {f:?} lane {lane} at {at:?} component {n}");
+                        if name.contains("pck") {
+                            let want = match (from, memory) {
+                                (1, _) => 1,
+                                (0, _) | (_, None) => 0,
+                                _ => extended(&raw, &bits, name.ends_with("sgn"))[from as usize - 4],
+                            };
+                            assert_eq!(dword(place), want, "{what}");
+                            continue;
+                        }
+                        let mut values = [0.0, 0.0, 0.0, 1.0];
+                        for (value, (raw, bits)) in values.iter_mut().zip(raw.iter().zip(&bits)) {
+                            *value = component(*raw, *bits, number).unwrap();
+                        }
+                        let want = match (from, memory) {
+                            (1, _) => 1.0,
+                            (0, _) | (_, None) => 0.0,
+                            _ => values[from as usize - 4],
+                        };
+                        let got = match f.d16 {
+                            true => dword(place / 2) >> (16 * (place % 2)) & 0xffff,
+                            false => dword(place),
+                        };
+                        assert!(
+                            holds(got, want, number, f.d16, bits[0] == 32),
+                            "{what}: {got:x}, not {want}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Orders of components that images have.
+const ORDERS: [[u32; 4]; 5] = [[4, 5, 6, 7], [6, 5, 4, 7], [4, 0, 0, 1], [7, 6, 5, 4], [5, 4, 4, 4]];
+
+fn stores() {
+    for mut b in MemoryModel::gfx11(202) {
+        for name in names(&b, "image_store") {
+            for (format, bits, number, size) in plain_formats() {
+                let mut surface = Surface::random(&mut b, format, size);
+                surface.select = ORDERS[b.below(ORDERS.len())];
+                let (lanes, mut f) = surface.bind(&mut b, name);
+                let converts = !name.contains("pck");
+                f.d16 = converts && b.below(3) == 0;
+                let exec = b.exec();
+                b.rig.w.set_exec(exec);
+                let texels = surface.texels(&b);
+                let mut written = BTreeMap::new();
+                for (lane, at) in lanes.into_iter().enumerate() {
+                    let (mut values, mut dwords) = ([0.0; 4], [0u32; 4]);
+                    for (place, n) in (0..4).filter(|n| f.dmask >> n & 1 != 0).enumerate() {
+                        if !converts {
+                            dwords[n] = b.random.next() as u32;
+                            b.set(30 + place as u16, lane, dwords[n]);
+                            continue;
+                        }
+                        let value = to_store(&mut b.random, number);
+                        let (dword, value) = register(value, number, f.d16);
+                        values[n] = value;
+                        let (v, shift) = if f.d16 { (place / 2, 16 * (place % 2)) } else { (place, 0) };
+                        let keep = if f.d16 { !(0xffff << shift) } else { 0 };
+                        let old = b.rig.w.v(30 + v as u16).flat()[lane];
+                        b.set(30 + v as u16, lane, old & keep | dword << shift);
+                    }
+                    if exec >> lane & 1 != 0
+                        && let Some(byte) = texels.get(&at)
+                    {
+                        written.insert(*byte, (values, dwords));
+                    }
+                }
+                b.rig.run(&encode(&b.rig, name, f));
+                let mut after = vec![0; GLOBAL as usize];
+                b.rig.space.read(b.model.bases[0], &mut after).unwrap();
+                for (byte, (values, dwords)) in written {
+                    let memory = (0..size).map(|n| u128::from(after[byte + n]) << (8 * n)).sum();
+                    for (n, (raw, bits)) in split(memory, &bits).into_iter().zip(&bits).enumerate() {
+                        let from = (0..4).find(|c| surface.select[*c] == 4 + n as u32);
+                        let what = format!("{name} {surface:?} {f:?} component {n}");
+                        match converts {
+                            true => nearest(raw, from.map_or(0.0, |c| values[c]), *bits, number, &what),
+                            false => {
+                                let want = u128::from(from.map_or(0, |c| dwords[c])) % (1 << bits);
+                                assert_eq!(raw, want, "{what}");
+                            }
+                        }
+                    }
+                    b.model.global[0][byte..byte + size].copy_from_slice(&after[byte..byte + size]);
+                }
+                assert!(after == b.model.global[0], "{name} {surface:?}: other bytes were written");
+            }
+        }
+    }
+}
+
+fn information() {
+    for mut b in MemoryModel::gfx11(203) {
+        for _ in 0..100 {
+            let surface = Surface::random(&mut b, 20, 4);
+            let (_, f) = surface.bind(&mut b, "");
+            let f = Fields { nsa: false, dim: b.below(6) as u32, ..f };
+            let exec = b.exec();
+            b.rig.w.set_exec(exec);
+            for lane in 0..LANES {
+                b.set(10, lane, if f.a16 { 0xabcd_0000 } else { 0 });
+            }
+            b.rig.run(&encode(&b.rig, "image_get_resinfo", f));
+            let all = [surface.width, surface.height, surface.slices, 1];
+            for lane in (0..LANES).filter(|lane| exec >> lane & 1 != 0) {
+                for (place, n) in (0..4).filter(|n| f.dmask >> n & 1 != 0).enumerate() {
+                    let got = b.rig.w.v(30 + place as u16).flat()[lane];
+                    assert_eq!(got as usize, all[n], "{surface:?} {f:?} value {n}");
+                }
+            }
+        }
+    }
+}
+
+fn atomics() {
+    for mut b in MemoryModel::gfx11(204) {
+        for name in names(&b, "image_atomic") {
+            for trial in 0..40 {
+                let (format, bytes) = [(20, 4), (48, 8), (46, 4), (51, 8)][trial % 4];
+                let surface = Surface::random(&mut b, format, bytes);
+                let op = Op {
+                    name,
+                    encoding: Encoding::Mimg,
+                    kind: name.strip_prefix("image_atomic_").unwrap(),
+                    bytes,
+                };
+                let (lanes, f) = surface.bind(&mut b, name);
+                let operands = if op.kind == "cmpswap" { 2 } else { 1 };
+                let dwords = bytes / 4;
+                let f = Fields { dmask: (1 << (operands * dwords)) - 1, glc: trial / 4 % 2 == 0, ..f };
+                let exec = b.exec();
+                b.rig.w.set_exec(exec);
+                let texels = surface.texels(&b);
+                let mut results = Vec::new();
+                for (lane, at) in lanes.into_iter().enumerate() {
+                    let byte = texels.get(&at).copied();
+                    let old = byte.map_or(0, |byte| b.model.read(At::Global(0, byte), lane, bytes)) as u64;
+                    let new = interesting(&mut b.random, op);
+                    let other = if b.below(2) == 0 { old } else { interesting(&mut b.random, op) };
+                    let data = u128::from(new) | u128::from(other) << (8 * bytes);
+                    let count = operands * dwords;
+                    for n in 0..count {
+                        b.set(30 + n as u16, lane, (data >> (32 * n)) as u32);
+                    }
+                    let is_active = exec >> lane & 1 != 0;
+                    let kept = b.get(30, lane, 4);
+                    results.push(if is_active && f.glc {
+                        kept >> (8 * bytes) << (8 * bytes) | u128::from(old)
+                    } else {
+                        kept
+                    });
+                    if let Some(byte) = byte.filter(|_| is_active) {
+                        let value = reference(op, old, new, other, 0);
+                        b.model.write(At::Global(0, byte), lane, bytes, value.into());
+                    }
+                }
+                b.rig.run(&encode(&b.rig, name, f));
+                for (lane, want) in results.into_iter().enumerate() {
+                    assert_eq!(b.get(30, lane, 4), want, "{name} {surface:?} {f:?} lane {lane}");
+                }
+                let mut after = vec![0; GLOBAL as usize];
+                b.rig.space.read(b.model.bases[0], &mut after).unwrap();
+                assert!(after == b.model.global[0], "{name} {surface:?}: memory differs");
+            }
+        }
+    }
+}
+
+/// Runs a load of one component from a two-dimensional image whose descriptor was changed.
+fn faults(change: impl Fn(&mut [u32; 8], &mut Fields)) -> String {
+    let mut b = MemoryModel::gfx11(205).next().unwrap();
+    let surface = Surface {
+        dim: 1,
+        width: 3,
+        height: 2,
+        first: 0,
+        slices: 1,
+        pitch: None,
+        base: b.model.bases[0],
+        format: 20,
+        size: 4,
+        select: [4, 0, 0, 1],
+        counts_slices: false,
+    };
+    let (mut words, mut fields) = (surface.words(), Fields { dim: 1, dmask: 1, ..Fields::default() });
+    change(&mut words, &mut fields);
+    for (n, word) in words.into_iter().enumerate() {
+        b.rig.w.set_s32(8 + n as u16, word);
+    }
+    b.scramble(10..12);
+    match b.rig.try_run(&encode(&b.rig, "image_load", fields)) {
+        Ok(()) => String::new(),
+        Err(FaultCause::Unimplemented { detail }) => detail,
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_not_modelled_faults_by_name() {
+    assert_eq!(faults(|_, _| {}), "");
+    for (says, change) in [
+        ("tiled images", (|words, _| words[3] |= 9 << 20) as fn(&mut [u32; 8], &mut Fields)),
+        ("several levels", |words, _| words[1] |= 1 << 16),
+        ("several levels", |words, _| words[3] |= 1 << 16),
+        ("compressed", |words, _| words[6] |= 1 << 21),
+        ("type 13", |words, _| words[3] |= 4 << 28),
+        ("several samples", |words, f| {
+            words[3] |= 7 << 28;
+            f.dim = 6;
+        }),
+        ("format 67", |words, _| words[1] = words[1] & !(0xff << 20) | 67 << 20),
+        ("format 58", |words, _| words[1] = words[1] & !(0xff << 20) | 58 << 20),
+        ("no multiple of 256", |words, _| words[4] = 99),
+        ("tfe", |_, f| f.tfe = true),
+    ] {
+        let detail = faults(change);
+        assert!(detail.contains(says), "{detail:?} has to say {says:?}");
+    }
+    // RDNA3 ISA, table 50: nothing is bound.
+    assert_eq!(faults(|words, _| *words = [0; 8]), "");
+    // RDNA3 ISA, table 48: without components, a register gets 0.
+    assert_eq!(faults(|_, f| f.dmask = 0), "");
+}
+
+#[test]
+fn levels_above_the_first_fault_by_name() {
+    let mut b = MemoryModel::gfx11(206).next().unwrap();
+    let surface = Surface::random(&mut b, 20, 4);
+    let (_, f) = surface.bind(&mut b, "image_load_mip");
+    let f = Fields { a16: false, nsa: false, dmask: 1, ..f };
+    b.scramble(10..14);
+    let ended = b.rig.try_run(&encode(&b.rig, "image_load_mip", f));
+    assert!(
+        matches!(&ended, Err(FaultCause::Unimplemented { detail }) if detail.contains("above the first")),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_texel_outside_of_every_allocation_faults() {
+    let mut b = MemoryModel::gfx11(207).next().unwrap();
+    let mut surface = Surface::random(&mut b, 20, 4);
+    surface.base = b.model.bases[0] + (1 << 40);
+    let (_, f) = surface.bind(&mut b, "image_load");
+    let f = Fields { a16: false, nsa: false, ..f };
+    (10..14).for_each(|v| (0..LANES).for_each(|lane| b.set(v, lane, 0)));
+    for name in ["image_load", "image_store", "image_atomic_add"] {
+        let f = Fields { dmask: 1, ..f };
+        let ended = b.rig.try_run(&encode(&b.rig, name, f));
+        assert!(matches!(ended, Err(FaultCause::OutOfBounds { .. })), "{name}: {ended:?}");
+    }
+}

@@ -1,0 +1,32 @@
+//! Executors of MIMG instructions on gfx11.
+
+use amdgpu_isa::Mimg;
+
+use super::notation::*;
+use crate::exec::atomics::*;
+use crate::exec::image::*;
+
+#[rustfmt::skip]
+pub(super) fn mimg(op: Mimg) -> Impl {
+    match op {
+        Mimg::image_load | Mimg::image_load_mip | Mimg::image_load_pck | Mimg::image_load_pck_sgn
+        | Mimg::image_load_mip_pck | Mimg::image_load_mip_pck_sgn => one::<ImageLoad>(),
+        Mimg::image_store | Mimg::image_store_mip | Mimg::image_store_pck | Mimg::image_store_mip_pck => one::<ImageStore>(),
+        Mimg::image_get_resinfo => one::<ImageInfo>(),
+        Mimg::image_atomic_swap => one::<ImageRmw<Swap<u32>, Swap<u64>>>(),
+        Mimg::image_atomic_cmpswap => one::<ImageRmw<CmpSwap<u32>, CmpSwap<u64>>>(),
+        Mimg::image_atomic_add => one::<ImageRmw<Add<u32>, Add<u64>>>(),
+        Mimg::image_atomic_sub => one::<ImageRmw<Sub<u32>, Sub<u64>>>(),
+        Mimg::image_atomic_smin => one::<ImageRmw<MinI<u32>, MinI<u64>>>(),
+        Mimg::image_atomic_umin => one::<ImageRmw<MinU<u32>, MinU<u64>>>(),
+        Mimg::image_atomic_smax => one::<ImageRmw<MaxI<u32>, MaxI<u64>>>(),
+        Mimg::image_atomic_umax => one::<ImageRmw<MaxU<u32>, MaxU<u64>>>(),
+        Mimg::image_atomic_and => one::<ImageRmw<And<u32>, And<u64>>>(),
+        Mimg::image_atomic_or => one::<ImageRmw<Or<u32>, Or<u64>>>(),
+        Mimg::image_atomic_xor => one::<ImageRmw<Xor<u32>, Xor<u64>>>(),
+        Mimg::image_atomic_inc => one::<ImageRmw<Inc<u32>, Inc<u64>>>(),
+        Mimg::image_atomic_dec => one::<ImageRmw<Dec<u32>, Dec<u64>>>(),
+        // Samplers, and several samples of a texel.
+        Mimg::image_sample | Mimg::image_msaa_load => Impl::Unimplemented,
+    }
+}
