@@ -227,6 +227,7 @@ fn extended(raw: &[u128], bits: &[u32], signed: bool) -> [u32; 4] {
 }
 
 fn loads() {
+    let mut texels_or_not = [0; 2];
     for mut b in MemoryModel::gfx11(201) {
         for name in names(&b, "image_load") {
             for (format, bits, number, size) in plain_formats() {
@@ -235,17 +236,18 @@ fn loads() {
                 f.d16 = !name.contains("pck") && b.below(3) == 0;
                 let exec = b.exec();
                 b.rig.w.set_exec(exec);
-                let before = b.rig.w.r.v.clone();
+                let before = b.rig.w.r.v[30..34].to_vec();
                 b.rig.run(&encode(&b.rig, name, f));
                 let texels = surface.texels(&b);
                 for (lane, at) in lanes.into_iter().enumerate() {
                     if exec >> lane & 1 == 0 {
                         let same = (30..34)
-                            .all(|v| b.rig.w.v(v).flat()[lane] == before[usize::from(v)].flat()[lane]);
+                            .all(|v| b.rig.w.v(v).flat()[lane] == before[usize::from(v) - 30].flat()[lane]);
                         assert!(same, "{name}: inactive lane {lane} was written");
                         continue;
                     }
                     let memory = texels.get(&at).map(|byte| b.model.read(At::Global(0, *byte), lane, size));
+                    texels_or_not[usize::from(memory.is_some())] += 1;
                     let raw = split(memory.unwrap_or(0), &bits);
                     let chosen = (0..4).filter(|n| f.dmask >> n & 1 != 0);
                     for (place, n) in chosen.enumerate() {
@@ -283,6 +285,7 @@ fn loads() {
             }
         }
     }
+    assert!(texels_or_not.iter().all(|lanes| *lanes > 10_000), "{texels_or_not:?}");
 }
 
 /// Orders of components that images have.

@@ -471,6 +471,8 @@ mod tests {
                     "global" | "scratch" | "tbuffer" | "buffer" if gfx11 && name.contains("_store_") => {
                         Counting::Store
                     }
+                    "image" if gfx11 && name.contains("_store") => Counting::Store,
+                    "image" if gfx11 => Counting::Memory,
                     "flat" if gfx11 && name.contains("_store_") => Counting::FlatStore,
                     "global" | "scratch" | "tbuffer" => Counting::Memory,
                     "flat" => Counting::Flat,
