@@ -28,6 +28,7 @@ const ENCODINGS: &[(&str, &[u32])] = &[
     ("v_wmma_f32_16x16x16_f16 v[28:31], v[8:15], v[16:23], v[24:27]", &[0xcc40_401c, 0x1c62_2108]),
     ("v_cmpx_eq_u32_e32 v1, v1", &[0x7d94_0301]),
     ("v_cmp_eq_u32_e32 vcc, v1, v1", &[0x7c94_0301]),
+    ("v_cmp_gt_f32_e64 s[4:5], v4, v6", &[0xd414_0004, 0x0002_0d04]),
     ("v_permlane16_b32 v5, v1, s2, s3", &[0xd65b_0005, 0x000c_0501]),
     ("v_permlanex16_b32 v5, v1, s2, s3", &[0xd65c_0005, 0x000c_0501]),
     ("v_permlane64_b32 v5, v1", &[0x7e0a_cf01]),
@@ -140,7 +141,8 @@ fn results_before_and_after_exec() {
 }
 
 /// `fixVALUMaskWriteHazard`: a scalar instruction writes the mask of a vector one, and another reads it. A vector instruction with
-/// another scalar register or a literal, before the mask is written, avoids it.
+/// another scalar register or a literal, before the mask is written, avoids it, and so does one that writes the mask after that: its
+/// result is then what is read.
 #[test]
 fn masks_that_are_overwritten() {
     let wait = "s_waitcnt_depctr 0xfffe";
@@ -159,6 +161,11 @@ fn masks_that_are_overwritten() {
             for other in ["v_mov_b32_e32 v6, s12", "v_mov_b32_e32 v6, 0x1234", wait] {
                 check(isa, &[reads, other, writes, last], None);
             }
+            let compares = match writes {
+                "s_mov_b64 vcc, s[8:9]" => "v_cmp_eq_u32_e32 vcc, v1, v1",
+                _ => "v_cmp_gt_f32_e64 s[4:5], v4, v6",
+            };
+            check(isa, &[reads, writes, compares, last], None);
             check(isa, &[reads, last], None);
             check(isa, &[writes, reads, last], None);
         }

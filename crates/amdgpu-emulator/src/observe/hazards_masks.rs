@@ -34,6 +34,10 @@ impl MaskWrites {
         }
         let uses = info.operands.uses();
         if i.row.is_valu() {
+            // What a vector instruction writes there since is not late.
+            let is_written =
+                |register: RegisterUse| uses.iter().any(|one| one.is_write && overlap(*one, register));
+            self.written.retain(|(_, register)| !is_written(*register));
             self.mask = mask_of(i.row, uses).or(self.mask.filter(|_| !reads_scalar(i, uses)));
             return None;
         }
