@@ -77,15 +77,15 @@ fn floats<F: Format>(w: &Wave, i: &Inst, n: usize) -> Matrix<f32> {
 /// As floats: the sum of 16 products of 8 bits is below 2^24, so that every step is exact.
 #[inline(always)]
 fn integers<const BITS: u32>(w: &Wave, i: &Inst, n: usize) -> Matrix<f32> {
-    let is_signed = Select(i.imm).neg_lo(n) != 0;
+    // Of an unsigned element, the upper bits of one that is sign-extended are cut off again.
+    let keep = if Select(i.imm).neg_lo(n) != 0 { !0 } else { (1 << BITS) - 1 };
     let mut out = [[0.0; CHUNK]; SIZE];
     for k in 0..SIZE as u32 {
         let dwords = w.v(i.src[n].wrapping_add((k * BITS / 32) as u16)).0[0];
         let up = 32 - BITS - k * BITS % 32;
-        out[k as usize] = dwords.map(|dword| {
-            let top = dword << up;
-            if is_signed { (top as i32 >> (32 - BITS)) as f32 } else { (top >> (32 - BITS)) as i32 as f32 }
-        });
+        for l in 0..CHUNK {
+            out[k as usize][l] = ((dwords[l] << up) as i32 >> (32 - BITS) & keep) as f32;
+        }
     }
     out
 }
@@ -175,17 +175,24 @@ impl<const BITS: u32> Exec for WmmaI32<BITS> {
         let clamp = Select(i.imm).clamp();
         let mut products = [[0.0; CHUNK]; SIZE];
         multiply_add(&a, &b, &mut products);
+        // C is read whole before D is written, which may overlap it.
         let mut d = [[0; CHUNK]; SIZE];
-        for row in 0..SIZE {
+        for (row, products) in products.iter().enumerate() {
+            // SAFETY: a sum of 16 products of elements of 8 bits is below 2^24.
+            let sums = products.map(|sum| unsafe { sum.to_int_unchecked::<i32>() });
             let c = addend(w, i, row).map(|c| c as i32);
-            d[row] = std::array::from_fn(|n| match (clamp, products[row][n] as i32) {
-                (true, sum) => c[n].saturating_add(sum),
-                (false, sum) => c[n].wrapping_add(sum),
-            });
+            for n in 0..CHUNK {
+                d[row][n] = c[n].wrapping_add(sums[n]) as u32;
+            }
+            if clamp {
+                for n in 0..CHUNK {
+                    d[row][n] = c[n].saturating_add(sums[n]) as u32;
+                }
+            }
         }
         for (row, d) in d.iter().enumerate() {
             let (register, chunk) = place(w, row);
-            w.v_mut(i.dst.wrapping_add(register)).0[chunk] = d.map(|d| d as u32);
+            w.v_mut(i.dst.wrapping_add(register)).0[chunk] = *d;
         }
         Flow::Next
     }
