@@ -1,7 +1,7 @@
 // Lets the HIP 5.2 headers, which were written for clang-15, compile with clang-22.
 // hipcc-22 includes it before any other header.
 #pragma once
-#define HIP_INCLUDE_HIP_HIP_FP16_H  // the 5.2 __half does not compile; the kernels use _Float16 only
+#define HIP_INCLUDE_HIP_HIP_FP16_H  // the 5.2 __half does not compile; what needs it is not built
 #define atomicInc hip52_atomicInc   // these two name compiler intrinsics that are gone
 #define atomicDec hip52_atomicDec
 #include <hip/hip_runtime.h>

@@ -68,20 +68,20 @@ executors! {
         let from = if i.imm & SOURCE_HIGH != 0 { 16 } else { 0 };
         let to = if i.imm & DESTINATION_HIGH != 0 { 16 } else { 0 };
         active_chunks!(w, MASKED, r, mask, c => {
-                let mut a: [u32; CHUNK] = load(r, i.src[0], c);
-                let mut d: [u32; CHUNK] = load(r, i.dst, c);
-                for (a, d) in a.iter_mut().zip(&mut d) {
-                    let (left, right) = (*a >> from & 0xffff, *d >> to & 0xffff);
-                    *d = *d & !(0xffff << to) | left << to;
-                    *a = *a & !(0xffff << from) | right << from;
-                    if i.dst == i.src[0] && from != to {
-                        *d = left << to | right << from;
-                        *a = *d;
-                    }
+            let mut a: [u32; CHUNK] = load(r, i.src[0], c);
+            let mut d: [u32; CHUNK] = load(r, i.dst, c);
+            for (a, d) in a.iter_mut().zip(&mut d) {
+                let (left, right) = (*a >> from & 0xffff, *d >> to & 0xffff);
+                *d = *d & !(0xffff << to) | left << to;
+                *a = *a & !(0xffff << from) | right << from;
+                if i.dst == i.src[0] && from != to {
+                    *d = left << to | right << from;
+                    *a = *d;
                 }
-                store::<_, MASKED>(r, mask, i.dst, c, &d);
-                store::<_, MASKED>(r, mask, i.src[0], c, &a);
-            });
+            }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
+            store::<_, MASKED>(r, mask, i.src[0], c, &a);
+        });
         Flow::Next
     }
 }
@@ -133,9 +133,9 @@ executors! {
         let Some(to) = to else { return Flow::Next };
         let (source, destination) = (*w.v(from), *w.v(to));
         active_chunks!(w, MASKED, r, mask, c => {
-                store::<_, MASKED>(r, mask, to, c, &source.0[c]);
-                store::<_, MASKED>(r, mask, from, c, &destination.0[c]);
-            });
+            store::<_, MASKED>(r, mask, to, c, &source.0[c]);
+            store::<_, MASKED>(r, mask, from, c, &destination.0[c]);
+        });
         Flow::Next
     }
 }

@@ -35,16 +35,16 @@ executors! {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { 0 };
         active_chunks!(w, MASKED, r, mask, c => {
-                let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(r, i.src[0], c) };
-                let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(r, i.src[1], c) };
-                let mut d = [0u32; CHUNK];
-                for j in 0..CHUNK {
-                    let below = (1u64 << (c * CHUNK + j)) - 1;
-                    let below = if HI { (below >> 32) as u32 } else { below as u32 };
-                    d[j] = (a[j] & below).count_ones().wrapping_add(b[j]);
-                }
-                store::<_, MASKED>(r, mask, i.dst, c, &d);
-            });
+            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(r, i.src[0], c) };
+            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(r, i.src[1], c) };
+            let mut d = [0u32; CHUNK];
+            for j in 0..CHUNK {
+                let below = (1u64 << (c * CHUNK + j)) - 1;
+                let below = if HI { (below >> 32) as u32 } else { below as u32 };
+                d[j] = (a[j] & below).count_ones().wrapping_add(b[j]);
+            }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
+        });
         Flow::Next
     }
 }
@@ -61,11 +61,11 @@ executors! {
     /// `v_perm_b32` at levels with AVX2; see [`PermB32`].
     Perm |w, _, i| {
         active_chunks!(w, MASKED, r, mask, chunk => {
-                let (a, b) = (any::<_, false>(r, i, 0, chunk), any::<_, false>(r, i, 1, chunk));
-                // SAFETY: `PERM` has it at levels with AVX2 only, and the decoder picks those that the host has.
-                let d = unsafe { bytes_of(a, b, any::<_, false>(r, i, 2, chunk)) };
-                store::<_, MASKED>(r, mask, i.dst, chunk, &d);
-            });
+            let (a, b) = (any::<_, false>(r, i, 0, chunk), any::<_, false>(r, i, 1, chunk));
+            // SAFETY: `PERM` has it at levels with AVX2 only, and the decoder picks those that the host has.
+            let d = unsafe { bytes_of(a, b, any::<_, false>(r, i, 2, chunk)) };
+            store::<_, MASKED>(r, mask, i.dst, chunk, &d);
+        });
         Flow::Next
     }
 }
@@ -127,11 +127,11 @@ executors! {
     /// `v_swap_b32`: exchanges source and destination.
     Swap |w, _, i| {
         active_chunks!(w, MASKED, r, mask, c => {
-                let a: [u32; CHUNK] = load(r, i.src[0], c);
-                let d: [u32; CHUNK] = load(r, i.dst, c);
-                store::<_, MASKED>(r, mask, i.dst, c, &a);
-                store::<_, MASKED>(r, mask, i.src[0], c, &d);
-            });
+            let a: [u32; CHUNK] = load(r, i.src[0], c);
+            let d: [u32; CHUNK] = load(r, i.dst, c);
+            store::<_, MASKED>(r, mask, i.dst, c, &a);
+            store::<_, MASKED>(r, mask, i.src[0], c, &d);
+        });
         Flow::Next
     }
 }
@@ -190,24 +190,24 @@ executors! {
         let k: [u32; 8] = std::array::from_fn(|n| (sums >> n & 1).wrapping_neg());
         let shifts: [u32; 3] = std::array::from_fn(|n| if HALF { 16 * (op_sel >> n & 1) } else { 0 });
         active_chunks!(w, MASKED, r, mask, c => {
-                let x: [u32; CHUNK] = any::<_, false>(r, i, 0, c);
-                let y: [u32; CHUNK] = any::<_, false>(r, i, 1, c);
-                let z: [u32; CHUNK] = any::<_, false>(r, i, 2, c);
-                let old: [u32; CHUNK] = load(r, i.dst, c);
-                let mut d = [0u32; CHUNK];
-                for j in 0..CHUNK {
-                    let (x, y, z) = (x[j] >> shifts[0], y[j] >> shifts[1], z[j] >> shifts[2]);
-                    let low = k[0] ^ k[1] & z ^ y & (k[2] ^ k[3] & z);
-                    let high = k[4] ^ k[5] & z ^ y & (k[6] ^ k[7] & z);
-                    let bits = low ^ x & high;
-                    d[j] = match (HALF, op_sel >> 3 & 1) {
-                        (false, _) => bits,
-                        (true, 0) => bits & 0xffff,
-                        (true, _) => bits << 16 | old[j] & 0xffff,
-                    };
-                }
-                store::<_, MASKED>(r, mask, i.dst, c, &d);
-            });
+            let x: [u32; CHUNK] = any::<_, false>(r, i, 0, c);
+            let y: [u32; CHUNK] = any::<_, false>(r, i, 1, c);
+            let z: [u32; CHUNK] = any::<_, false>(r, i, 2, c);
+            let old: [u32; CHUNK] = load(r, i.dst, c);
+            let mut d = [0u32; CHUNK];
+            for j in 0..CHUNK {
+                let (x, y, z) = (x[j] >> shifts[0], y[j] >> shifts[1], z[j] >> shifts[2]);
+                let low = k[0] ^ k[1] & z ^ y & (k[2] ^ k[3] & z);
+                let high = k[4] ^ k[5] & z ^ y & (k[6] ^ k[7] & z);
+                let bits = low ^ x & high;
+                d[j] = match (HALF, op_sel >> 3 & 1) {
+                    (false, _) => bits,
+                    (true, 0) => bits & 0xffff,
+                    (true, _) => bits << 16 | old[j] & 0xffff,
+                };
+            }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
+        });
         Flow::Next
     }
 }
