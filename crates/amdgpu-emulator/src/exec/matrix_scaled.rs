@@ -38,7 +38,8 @@ impl Exec for LoadScales {
         for n in 0..2 {
             let shift = 8 * (select.lo(n) | select.hi(n) << 1);
             for c in 0..CHUNKS {
-                w.v_mut(SCALES + n as u16).0[c] = chunk(w, i, n, 0, c).map(|scales| scales >> shift & 0xff);
+                w.v_mut(SCALES + n as u16).0[c] =
+                    chunk(&w.r, i, n, 0, c).map(|scales| scales >> shift & 0xff);
             }
         }
         Flow::Next

@@ -6,7 +6,7 @@ use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Op2, Op3, Word, active_chunks, load, splat, store};
 use crate::exec::number::float::Float;
 use crate::exec::operand::temp;
-use crate::state::wave::{CHUNK, Mode, Wave, lanes_of};
+use crate::state::wave::{CHUNK, Mode, Regs, Wave, lanes_of};
 
 /// The modifiers of a VOP3P instruction, in `Inst::imm`: for each source four bits (`op_sel`, `op_sel_hi`, `neg_lo`,
 /// `neg_hi`), then clamp.
@@ -71,9 +71,9 @@ pub(crate) fn is_vector(i: &Inst, n: usize) -> bool {
 
 /// Returns one chunk of lanes of a dword of source `n`, which may be a vector or a scalar.
 #[inline(always)]
-pub(crate) fn chunk(w: &Wave, i: &Inst, n: usize, dword: u16, c: usize) -> [u32; CHUNK] {
+pub(crate) fn chunk(r: &Regs, i: &Inst, n: usize, dword: u16, c: usize) -> [u32; CHUNK] {
     let index = i.src[n].wrapping_add(dword);
-    if is_vector(i, n) { w.v(index).0[c] } else { [w.s32(index); CHUNK] }
+    if is_vector(i, n) { r.v(index).0[c] } else { [r.s32(index); CHUNK] }
 }
 
 /// Applies the modifiers of the first `count` sources, each of two halves. Returns the vector registers of the results:
@@ -89,7 +89,7 @@ pub(crate) fn halves(w: &mut Wave, i: &Inst, count: usize) -> [u16; 3] {
         let (lo, hi) = (16 * u32::from(select.lo(n)), 16 * u32::from(select.hi(n)));
         let sign = select.neg_lo(n) << 15 | select.neg_hi(n) << 31;
         for c in w.chunks() {
-            let mut x = chunk(w, i, n, 0, c);
+            let mut x = chunk(&w.r, i, n, 0, c);
             for v in &mut x {
                 *v = (*v >> lo & 0xffff | *v >> hi << 16) ^ sign;
             }

@@ -3,13 +3,13 @@
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, active_chunks, all, any, by_exec, load, store};
+use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, active_chunks, all, any, load, store};
 use crate::exec::level::with_f16c;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, InLoops};
 use crate::exec::number::narrow::to_bf16;
 use crate::exec::number::soft::{self, Round};
-use crate::state::wave::{CHUNK, Mode, Wave, lanes_of};
+use crate::state::wave::{CHUNK, Mode, Regs, Wave, lanes_of};
 
 use super::integer::{
     Dot2cI32I16, Dot2cI32I16Clamp, Dot4cI32I8, Dot4cI32I8Clamp, Dot8cI32I4, Dot8cI32I4Clamp,
@@ -81,13 +81,11 @@ executors! {
     /// `v_pk_mov_b32`: moves one dword of each source, which `op_sel` selects.
     PkMov |w, _, i| {
         let select = Select(i.imm);
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let lo = chunk(w, i, 0, select.lo(0), c);
-                let hi = chunk(w, i, 1, select.lo(1), c);
-                store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &lo);
-                store::<_, MASKED>(&mut w.r, &w.mask, i.dst.wrapping_add(1), c, &hi);
-            }
+        active_chunks!(w, MASKED, r, mask, c => {
+            let lo = chunk(r, i, 0, select.lo(0), c);
+            let hi = chunk(r, i, 1, select.lo(1), c);
+            store::<_, MASKED>(r, mask, i.dst, c, &lo);
+            store::<_, MASKED>(r, mask, i.dst.wrapping_add(1), c, &hi);
         });
         Flow::Next
     }
@@ -113,9 +111,9 @@ fn mixed(m: Mode, select: Select, n: usize, x: u32) -> f32 {
 
 /// Returns one chunk of lanes of [`mixed`] in the default mode.
 #[inline(always)]
-fn mixed_chunk<V: Conversion>(w: &Wave, i: &Inst, n: usize, c: usize) -> [f32; CHUNK] {
+fn mixed_chunk<V: Conversion>(r: &Regs, i: &Inst, n: usize, c: usize) -> [f32; CHUNK] {
     let select = Select(i.imm);
-    let x = chunk(w, i, n, 0, c);
+    let x = chunk(r, i, n, 0, c);
     let mut out = [0.0; CHUNK];
     if select.hi(n) != 0 {
         let mut half = [0; CHUNK];
@@ -150,26 +148,24 @@ impl<const TO: u8, V: Conversion> Exec for FmaMix<TO, V> {
         if !m.is_default_float() {
             return slow_mix::<TO>(w, i);
         }
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let a = mixed_chunk::<V>(w, i, 0, c);
-                let b = mixed_chunk::<V>(w, i, 1, c);
-                let e = mixed_chunk::<V>(w, i, 2, c);
-                let mut r = [0.0; CHUNK];
+        active_chunks!(w, MASKED, registers, mask, c => {
+            let a = mixed_chunk::<V>(registers, i, 0, c);
+            let b = mixed_chunk::<V>(registers, i, 1, c);
+            let e = mixed_chunk::<V>(registers, i, 2, c);
+            let mut r = [0.0; CHUNK];
+            for j in 0..CHUNK {
+                let sum = a[j].mul_add(b[j], e[j]);
+                r[j] = if select.clamp() { unit(m, sum) } else { sum };
+            }
+            if TO == MIX_F32 {
+                store::<_, MASKED>(registers, mask, i.dst, c, &r);
+            } else {
+                let (old, half) = (registers.v(i.dst).0[c], V::narrow(r));
+                let mut d = [0; CHUNK];
                 for j in 0..CHUNK {
-                    let sum = a[j].mul_add(b[j], e[j]);
-                    r[j] = if select.clamp() { unit(m, sum) } else { sum };
+                    d[j] = place::<TO>(old[j], half[j]);
                 }
-                if TO == MIX_F32 {
-                    store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &r);
-                } else {
-                    let (old, half) = (w.v(i.dst).0[c], V::narrow(r));
-                    let mut d = [0; CHUNK];
-                    for j in 0..CHUNK {
-                        d[j] = place::<TO>(old[j], half[j]);
-                    }
-                    store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &d);
-                }
+                store::<_, MASKED>(registers, mask, i.dst, c, &d);
             }
         });
         Flow::Next
@@ -181,7 +177,7 @@ impl<const TO: u8, V: Conversion> Exec for FmaMix<TO, V> {
 fn slow_mix<const TO: u8>(w: &mut Wave, i: &Inst) -> Flow {
     let (m, select) = (w.mode, Select(i.imm));
     for l in lanes_of(w.exec()) {
-        let [a, b, c] = [0, 1, 2].map(|n| mixed(m, select, n, chunk(w, i, n, 0, l / CHUNK)[l % CHUNK]));
+        let [a, b, c] = [0, 1, 2].map(|n| mixed(m, select, n, chunk(&w.r, i, n, 0, l / CHUNK)[l % CHUNK]));
         let r = a.fma_in(m, b, c).flush(m, true);
         let r = if select.clamp() { unit(m, r) } else { r };
         let old = w.v(i.dst).flat()[l];
@@ -411,20 +407,18 @@ impl<const BITS: u32> Exec for DotIu<BITS> {
         let keep = [0, 1].map(|n| if select.neg_lo(n) != 0 { !0 } else { (1u32 << BITS) - 1 });
         let part =
             |v: u32, n: u32, keep: u32| ((v << (32 - BITS * (n + 1))) as i32 >> (32 - BITS)) & keep as i32;
-        by_exec!(w, MASKED => {
-            for c in w.chunks() {
-                let (a, b, e) = (chunk(w, i, 0, 0, c), chunk(w, i, 1, 0, c), chunk(w, i, 2, 0, c));
-                let mut d = [0; CHUNK];
-                for j in 0..CHUNK {
-                    let mut sum = 0i32;
-                    for n in 0..32 / BITS {
-                        sum += part(a[j], n, keep[0]) * part(b[j], n, keep[1]);
-                    }
-                    let e = e[j] as i32;
-                    d[j] = if select.clamp() { e.saturating_add(sum) } else { e.wrapping_add(sum) };
+        active_chunks!(w, MASKED, r, mask, c => {
+            let (a, b, e) = (chunk(r, i, 0, 0, c), chunk(r, i, 1, 0, c), chunk(r, i, 2, 0, c));
+            let mut d = [0; CHUNK];
+            for j in 0..CHUNK {
+                let mut sum = 0i32;
+                for n in 0..32 / BITS {
+                    sum += part(a[j], n, keep[0]) * part(b[j], n, keep[1]);
                 }
-                store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &d);
+                let e = e[j] as i32;
+                d[j] = if select.clamp() { e.saturating_add(sum) } else { e.wrapping_add(sum) };
             }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
         Flow::Next
     }
