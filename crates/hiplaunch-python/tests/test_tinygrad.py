@@ -252,10 +252,11 @@ def test_the_environment_names_the_device():
     assert status == 0 and out.startswith("HIPLAUNCH gfx"), (out, err)
 
 
-def test_the_guides_program():
+@pytest.mark.parametrize("environment", [{}, {"CC": "no-compiler-has-this-name"}], ids=["", "no C compiler"])
+def test_the_guides_program(environment):
     page = pathlib.Path(__file__).resolve().parents[3] / "docs" / "tinygrad.md"
     (program,) = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
-    status, out, err = run(program)
+    status, out, err = run(program, **environment)
     assert status == 0 and out == "[2, 4, 6]\n", (out, err)
 
 

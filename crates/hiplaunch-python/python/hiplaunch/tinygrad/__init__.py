@@ -15,6 +15,7 @@ HIPLAUNCH. A line in the folder of installed packages imports it in every Python
 
 import importlib.abc
 import importlib.util
+import os
 import pathlib
 import sys
 
@@ -31,3 +32,10 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 sys.meta_path.append(_Finder())
+
+# tinygrad selects a default device in every program, and fails if there is none. A machine without a GPU and without a C compiler has
+# no other device than this one.
+if not os.environ.get("DEV"):
+    from tinygrad.device import ALL_DEVICES
+
+    ALL_DEVICES.append("HIPLAUNCH")
