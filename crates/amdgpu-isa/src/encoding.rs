@@ -1,7 +1,7 @@
 //! The instruction encodings: which one an instruction has, and how its first dword is composed.
 
 use crate::lists;
-use crate::target::Target;
+use crate::target::{Generation, Target};
 
 /// The positions of the prefix and the opcode in the first dword.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ macro_rules! layout {
 
 /// Generates the enum from the list of encodings, with what follows from a line of it.
 macro_rules! encodings {
-    ($($Encoding:ident $name:literal $dwords:literal $gfx9:tt $gfx11:tt;)*) => {
+    ($($Encoding:ident $name:literal $dwords:literal $gfx9:tt $gfx10:tt $gfx11:tt $gfx12:tt;)*) => {
         /// Instruction encodings, as the ISA documents name them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the names are the documents'")]
@@ -56,10 +56,12 @@ macro_rules! encodings {
             }
 
             fn layout(self, target: Target) -> Option<Layout> {
-                match (self, target.is_gfx11()) {
+                match (self, target.generation()) {
                     $(
-                        (Encoding::$Encoding, false) => layout!($gfx9),
-                        (Encoding::$Encoding, true) => layout!($gfx11),
+                        (Encoding::$Encoding, Generation::Gfx9) => layout!($gfx9),
+                        (Encoding::$Encoding, Generation::Gfx10) => layout!($gfx10),
+                        (Encoding::$Encoding, Generation::Gfx11) => layout!($gfx11),
+                        (Encoding::$Encoding, Generation::Gfx12) => layout!($gfx12),
                     )*
                 }
             }

@@ -27,7 +27,7 @@ pub use mnemonic::{
     Vop3, Vop3p, Vopc, Vopd,
 };
 pub use row::{ILLEGAL, MemoryAccess, Row, Ty, flags};
-pub use target::{Isa, Target, WaveSize};
+pub use target::{Generation, Isa, Target, WaveSize};
 
 /// Compiles and runs the README's example.
 #[cfg(doctest)]

@@ -35,7 +35,7 @@ lists::mtbuf!(mnemonics);
 lists::mimg!(mnemonics);
 
 macro_rules! of_all {
-    ($($Encoding:ident $_name:literal $_d:literal $_gfx9:tt $_gfx11:tt;)*) => {
+    ($($Encoding:ident $_name:literal $_d:literal $_gfx9:tt $_gfx10:tt $_gfx11:tt $_gfx12:tt;)*) => {
         /// What an instruction does, independent of the target, its encoding there and its opcodes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Mnemonic {

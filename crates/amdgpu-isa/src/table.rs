@@ -57,10 +57,10 @@ const fn by_opcode<const N: usize>(rows: &[Row]) -> [[u16; N]; Target::ALL.len()
 }
 
 /// Returns the rows of two lists.
-const fn joined<const N: usize>(operations: &[Row], gfx11: &[Row]) -> [Row; N] {
+const fn joined<const N: usize>(operations: &[Row], rdna: &[Row]) -> [Row; N] {
     let (mut rows, mut n) = ([ILLEGAL_ROW; N], 0);
     while n < N {
-        rows[n] = if n < operations.len() { operations[n] } else { gfx11[n - operations.len()] };
+        rows[n] = if n < operations.len() { operations[n] } else { rdna[n - operations.len()] };
         n += 1;
     }
     rows
@@ -82,7 +82,7 @@ macro_rules! operations {
                         name: stringify!($name),
                         mnemonic: Mnemonic::$Encoding($Encoding::$name),
                         encoding: Some(Encoding::$Encoding),
-                        op: [$gfx90a, $gfx942, $gfx950, -1, -1],
+                        op: [$gfx90a, $gfx942, $gfx950, -1, -1, -1, -1],
                         dst: $dst,
                         src: $src,
                         flags: $flags,
@@ -93,15 +93,15 @@ macro_rules! operations {
     };
 }
 
-/// Generates the rows of a list of gfx11, and the functions that return the table of an encoding and one row by its opcode.
-macro_rules! gfx11 {
+/// Generates the rows of a list of RDNA, and the functions that return the table of an encoding and one row by its opcode.
+macro_rules! rdna {
     (
         $Encoding:ident:
-        $($name:ident $gfx11:literal $gfx115:literal = $Family:ident $operation:ident
+        $($name:ident $gfx103:literal $gfx11:literal $gfx115:literal $gfx12:literal = $Family:ident $operation:ident
         $(: $dst:expr, $src:expr, $flags:expr)?;)*
     ) => {
         impl $Encoding {
-            const GFX11: &[Row] = {
+            const RDNA: &[Row] = {
                 #[allow(unused_imports, reason = "no list has them all")]
                 use columns::*;
                 &[$(
@@ -111,24 +111,24 @@ macro_rules! gfx11 {
                         Row {
                             name: stringify!($name),
                             encoding: Some(Encoding::$Encoding),
-                            op: [-1, -1, -1, $gfx11, $gfx115],
+                            op: [-1, -1, -1, $gfx103, $gfx11, $gfx115, $gfx12],
                             ..operation
                         }
                     },
                 )*]
             };
 
-            const COUNT: usize = $Encoding::OPERATIONS.len() + $Encoding::GFX11.len();
+            const COUNT: usize = $Encoding::OPERATIONS.len() + $Encoding::RDNA.len();
 
             #[inline]
             fn rows() -> &'static [Row] {
-                static ROWS: [Row; $Encoding::COUNT] = joined($Encoding::OPERATIONS, $Encoding::GFX11);
+                static ROWS: [Row; $Encoding::COUNT] = joined($Encoding::OPERATIONS, $Encoding::RDNA);
                 &ROWS
             }
 
             #[inline]
             fn row(target: Target, opcode: u32) -> Option<&'static Row> {
-                const ROWS: [Row; $Encoding::COUNT] = joined($Encoding::OPERATIONS, $Encoding::GFX11);
+                const ROWS: [Row; $Encoding::COUNT] = joined($Encoding::OPERATIONS, $Encoding::RDNA);
                 const OPCODES: usize = opcodes(&ROWS);
                 static BY_OPCODE: [[u16; OPCODES]; Target::ALL.len()] = by_opcode(&ROWS);
                 let number = *BY_OPCODE[target as usize].get(opcode as usize)?;
@@ -142,7 +142,7 @@ macro_rules! gfx11 {
 macro_rules! tables {
     ($($list:ident)*) => {$(
         lists::$list!(operations);
-        lists::gfx11::$list!(gfx11);
+        lists::rdna::$list!(rdna);
     )*};
 }
 
@@ -150,7 +150,7 @@ tables! { sop1 sop2 sopk sopc sopp smem vop1 vop2 vopc vop3 vop3p vopd ds flat g
 
 /// Generates the functions that return the table of an encoding, and one row of it.
 macro_rules! of_encodings {
-    ($($Encoding:ident $_name:literal $_d:literal $_gfx9:tt $_gfx11:tt;)*) => {
+    ($($Encoding:ident $_name:literal $_d:literal $_gfx9:tt $_gfx10:tt $_gfx11:tt $_gfx12:tt;)*) => {
         impl Encoding {
             /// Returns the instructions of this encoding, those of all targets.
             pub fn rows(self) -> &'static [Row] {

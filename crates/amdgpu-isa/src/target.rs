@@ -13,10 +13,27 @@ pub enum Target {
     Gfx942,
     /// MI350 (CDNA 4).
     Gfx950,
+    /// gfx1030 to gfx1036 (RDNA 2).
+    Gfx103,
     /// gfx1100 to gfx1103 (RDNA 3).
     Gfx11,
     /// gfx1150 to gfx1153 (RDNA 3.5).
     Gfx115,
+    /// gfx1200 and gfx1201 (RDNA 4).
+    Gfx12,
+}
+
+/// A generation of processors: the targets whose instructions have the same encodings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Generation {
+    /// The CDNA family.
+    Gfx9,
+    /// RDNA 2.
+    Gfx10,
+    /// RDNA 3 and 3.5.
+    Gfx11,
+    /// RDNA 4.
+    Gfx12,
 }
 
 /// The processors whose code is executed, with their targets. Every list of processors in messages, options and devices
@@ -42,17 +59,44 @@ const DEVICES: usize = 11;
 
 impl Target {
     /// All targets, by their family and age.
-    pub const ALL: [Target; 5] =
+    pub const ALL: [Target; 7] = [
+        Target::Gfx90a,
+        Target::Gfx942,
+        Target::Gfx950,
+        Target::Gfx103,
+        Target::Gfx11,
+        Target::Gfx115,
+        Target::Gfx12,
+    ];
+    /// The targets whose code the emulator executes.
+    pub const EMULATED: [Target; 5] =
         [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115];
     /// The targets of the CDNA family, whose encodings are those of gfx9.
     pub const GFX9: [Target; 3] = [Target::Gfx90a, Target::Gfx942, Target::Gfx950];
     /// The targets whose encodings are those of gfx11.
     pub const GFX11: [Target; 2] = [Target::Gfx11, Target::Gfx115];
 
-    /// Returns whether instructions are encoded as on gfx11. Those of the other targets are encoded as on gfx9.
+    /// Returns the generation, which says how instructions are encoded.
+    #[inline]
+    pub const fn generation(self) -> Generation {
+        match self {
+            Target::Gfx90a | Target::Gfx942 | Target::Gfx950 => Generation::Gfx9,
+            Target::Gfx103 => Generation::Gfx10,
+            Target::Gfx11 | Target::Gfx115 => Generation::Gfx11,
+            Target::Gfx12 => Generation::Gfx12,
+        }
+    }
+
+    /// Returns whether the target is of the RDNA family, whose waves have 32 or 64 lanes.
+    #[inline]
+    pub const fn is_rdna(self) -> bool {
+        !matches!(self.generation(), Generation::Gfx9)
+    }
+
+    /// Returns whether instructions are encoded as on gfx11.
     #[inline]
     pub const fn is_gfx11(self) -> bool {
-        matches!(self, Target::Gfx11 | Target::Gfx115)
+        matches!(self.generation(), Generation::Gfx11)
     }
 
     /// Returns whether the target has what gfx942 introduced: it is gfx942 or gfx950.
@@ -93,8 +137,10 @@ impl Target {
             Target::Gfx90a => "gfx90a",
             Target::Gfx942 => "gfx942",
             Target::Gfx950 => "gfx950",
+            Target::Gfx103 => "gfx1030",
             Target::Gfx11 => "gfx1100",
             Target::Gfx115 => "gfx1150",
+            Target::Gfx12 => "gfx1200",
         }
     }
 
@@ -117,7 +163,7 @@ mod tests {
 
     #[test]
     fn each_target_is_that_of_its_first_processor() {
-        for target in Target::ALL {
+        for target in Target::EMULATED {
             let name = target.processor();
             assert_eq!(Target::of_processor(name), Some(target));
             assert_eq!(PROCESSORS.iter().find(|(_, of)| *of == target).map(|(name, _)| *name), Some(name));
@@ -156,7 +202,7 @@ pub enum WaveSize {
 
 /// What decides how code is read: the target, and the number of lanes of the waves that execute it.
 ///
-/// A [`Target`] converts to it. The waves then have 64 lanes on gfx9, whose waves always do, and 32 lanes on gfx11, as in
+/// A [`Target`] converts to it. The waves then have 64 lanes on gfx9, whose waves always do, and 32 lanes on RDNA, as in
 /// `llvm-objdump`, which reads code for 64 lanes only with `--mattr=+wavefrontsize64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Isa {
@@ -169,7 +215,7 @@ pub struct Isa {
 impl Isa {
     /// Returns how waves of a size read code. On gfx9, all have 64 lanes.
     pub const fn new(target: Target, wave: WaveSize) -> Isa {
-        Isa { target, wave: if target.is_gfx11() { wave } else { WaveSize::Wave64 } }
+        Isa { target, wave: if target.is_rdna() { wave } else { WaveSize::Wave64 } }
     }
 }
 

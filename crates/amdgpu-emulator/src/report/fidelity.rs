@@ -80,8 +80,8 @@ type Table = HashMap<(u8, &'static str), InstructionFidelity>;
 
 /// Returns the table of a target.
 fn table(target: Target) -> &'static Table {
-    static TABLES: OnceLock<[Table; Target::ALL.len()]> = OnceLock::new();
-    &TABLES.get_or_init(|| Target::ALL.map(parse))[target as usize]
+    static TABLES: OnceLock<[Table; Target::EMULATED.len()]> = OnceLock::new();
+    &TABLES.get_or_init(|| Target::EMULATED.map(parse))[target as usize]
 }
 
 /// Returns the name of a target in the ledger.

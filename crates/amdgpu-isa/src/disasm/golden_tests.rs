@@ -100,7 +100,7 @@ fn the_text_is_llvms() {
 
 #[test]
 fn the_list_covers_every_row() {
-    for target in Target::ALL {
+    for target in Target::EMULATED {
         let mut named = BTreeSet::new();
         for line in lines().filter(|line| line.isas.iter().any(|isa| isa.target == target)) {
             // Two operations in one instruction have two mnemonics.
@@ -208,10 +208,12 @@ fn llvm(isa: Isa, encodings: &[[u32; 3]], dir: &Path) -> Vec<(usize, Option<Stri
         Target::Gfx90a => ("LLVM15", "/usr/lib/llvm-15/bin", "gfx90a"),
         Target::Gfx942 => ("LLVM22", "/usr/lib/llvm-22/bin", "gfx942"),
         Target::Gfx950 => ("LLVM22", "/usr/lib/llvm-22/bin", "gfx950"),
+        Target::Gfx103 => ("LLVM22", "/usr/lib/llvm-22/bin", "gfx1030"),
         Target::Gfx11 => ("LLVM22", "/usr/lib/llvm-22/bin", "gfx1100"),
         Target::Gfx115 => ("LLVM22", "/usr/lib/llvm-22/bin", "gfx1150"),
+        Target::Gfx12 => ("LLVM22", "/usr/lib/llvm-22/bin", "gfx1200"),
     };
-    let wide = isa.target.is_gfx11() && isa.wave == WaveSize::Wave64;
+    let wide = isa.target.is_rdna() && isa.wave == WaveSize::Wave64;
     let features = if wide { "+wavefrontsize64" } else { "" };
     let bin = PathBuf::from(std::env::var(variable).unwrap_or(usual.into()));
     let (source, object) = (dir.join(format!("{cpu}.s")), dir.join(format!("{cpu}.o")));

@@ -83,7 +83,7 @@ macro_rules! mubuf {
             buffer_atomic_xor_x2 106 106 106 B64, [B64, Z, Z], ATOMIC | M8;
             buffer_atomic_inc_x2 107 107 107 B64, [B64, Z, Z], ATOMIC | M8;
             buffer_atomic_dec_x2 108 108 108 B64, [B64, Z, Z], ATOMIC | M8;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             buffer_gl0_inv -1 -1 -1 Z, [Z, Z, Z], 0;
             buffer_gl1_inv -1 -1 -1 Z, [Z, Z, Z], 0;
             // Subtracts, and stores zero if the result would be negative.

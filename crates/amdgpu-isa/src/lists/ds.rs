@@ -138,7 +138,7 @@ macro_rules! ds {
             ds_read_b64_tr_b16 -1 -1 227 B64, [B32, Z, Z], LOAD | M8;
             ds_read_b96 254 254 254 W(3), [B32, Z, Z], LOAD | M12;
             ds_read_b128 255 255 255 W(4), [B32, Z, Z], LOAD | M16;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             // data0 is stored and data1 is compared. It is the reverse in `ds_cmpst_b32` and its like.
             ds_cmpstore_b32 -1 -1 -1 Z, [B32, B32, B32], ATOMIC | COMPARE | M4;
             ds_cmpstore_f32 -1 -1 -1 Z, [B32, B32, B32], ATOMIC | COMPARE | M4;

@@ -61,7 +61,7 @@ macro_rules! flat {
             flat_atomic_xor_x2 106 106 106 B64, [B64, Z, Z], ATOMIC | M8;
             flat_atomic_inc_x2 107 107 107 B64, [B64, Z, Z], ATOMIC | M8;
             flat_atomic_dec_x2 108 108 108 B64, [B64, Z, Z], ATOMIC | M8;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             flat_atomic_cmpswap_f32 -1 -1 -1 B32, [B64, Z, Z], ATOMIC | COMPARE | FLOAT | M4;
             flat_atomic_min_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             flat_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
@@ -136,7 +136,7 @@ macro_rules! global {
             global_atomic_dec_x2 108 108 108 B64, [B64, Z, Z], ATOMIC | M8;
             global_load_lds_dwordx4 -1 -1 125 Z, [Z, Z, Z], LOAD | TO_LDS | M16;
             global_load_lds_dwordx3 -1 -1 126 Z, [Z, Z, Z], LOAD | TO_LDS | M12;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             global_load_addtid_b32 -1 -1 -1 B32, [Z, Z, Z], LOAD | BY_LANE | M4;
             global_store_addtid_b32 -1 -1 -1 Z, [B32, Z, Z], STORE | BY_LANE | M4;
             // Subtracts, and stores zero if the result would be negative.

@@ -31,7 +31,7 @@ macro_rules! mimg {
             image_atomic_inc 27 -1 -1 Z, [Z, Z, Z], ATOMIC;
             image_atomic_dec 28 -1 -1 Z, [Z, Z, Z], ATOMIC;
             image_sample 32 -1 -1 Z, [Z, Z, Z], 0;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             image_msaa_load -1 -1 -1 Z, [Z, Z, Z], LOAD;
         }
     };

@@ -90,7 +90,7 @@ macro_rules! smem {
             s_atomic_xor_x2 170 170 170 Z, [B64, Z, Z], ATOMIC | M8;
             s_atomic_inc_x2 171 171 171 Z, [B64, Z, Z], ATOMIC | M8;
             s_atomic_dec_x2 172 172 172 Z, [B64, Z, Z], ATOMIC | M8;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             s_gl1_inv -1 -1 -1 Z, [Z, Z, Z], 0;
         }
     };

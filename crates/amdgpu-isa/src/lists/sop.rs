@@ -60,7 +60,7 @@ macro_rules! sop1 {
             s_andn1_wrexec_b64 53 53 53 B64, [B64, Z, Z], 0;
             s_andn2_wrexec_b64 54 54 54 B64, [B64, Z, Z], 0;
             s_bitreplicate_b64_b32 55 55 55 B64, [B32, Z, Z], 0;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             // The low half of EXEC, whatever the size of the wave.
             s_and_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
             s_or_saveexec_b32 -1 -1 -1 B32, [B32, Z, Z], 0;
@@ -158,7 +158,7 @@ macro_rules! sop2 {
             s_pack_ll_b32_b16 50 50 50 B32, [B32, B32, Z], BITS;
             s_pack_lh_b32_b16 51 51 51 B32, [B32, B32, Z], BITS;
             s_pack_hh_b32_b16 52 52 52 B32, [B32, B32, Z], BITS;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             s_pack_hl_b32_b16 -1 -1 -1 B32, [B32, B32, Z], BITS;
             s_add_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
             s_sub_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
@@ -206,7 +206,7 @@ macro_rules! sopk {
             s_setreg_b32 18 18 18 B32, [Z, Z, Z], MODE_OUT | DST_IN | DST_KEPT;
             s_setreg_imm32_b32 20 20 20 Z, [Z, Z, Z], LIT | MODE_OUT | DST_IN | DST_KEPT;
             s_call_b64 21 21 21 B64, [Z, Z, Z], BRANCH;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             s_version -1 -1 -1 Z, [Z, Z, Z], 0;
             // A loop that executes the halves of a wave of 64 one after the other. The register holds the half of EXEC that
             // is off.
@@ -247,7 +247,7 @@ macro_rules! sopc {
             s_set_gpr_idx_on 17 17 17 Z, [B32, Z, Z], MODE_OUT;
             s_cmp_eq_u64 18 18 18 Z, [B64, B64, Z], 0;
             s_cmp_lg_u64 19 19 19 Z, [B64, B64, Z], 0;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             s_cmp_lt_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
             s_cmp_eq_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
             s_cmp_le_f32 -1 -1 -1 Z, [F32, F32, Z], 0;
@@ -318,7 +318,7 @@ macro_rules! sopp {
             s_set_gpr_idx_mode 29 29 29 Z, [Z, Z, Z], MODE_OUT;
             s_endpgm_ordered_ps_done 30 30 30 Z, [Z, Z, Z], 0;
             s_set_valu_coexec_mode -1 31 31 Z, [Z, Z, Z], 0;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             s_set_inst_prefetch_distance -1 -1 -1 Z, [Z, Z, Z], 0;
             s_clause -1 -1 -1 Z, [Z, Z, Z], 0;
             s_delay_alu -1 -1 -1 Z, [Z, Z, Z], 0;

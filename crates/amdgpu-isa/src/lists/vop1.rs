@@ -94,7 +94,7 @@ macro_rules! vop1 {
             v_permlane16_swap_b32 -1 -1 89 B32, [B32, Z, Z], 0;
             v_permlane32_swap_b32 -1 -1 90 B32, [B32, Z, Z], 0;
             v_cvt_f32_bf16 -1 -1 91 F32, [BF16, Z, Z], 0;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             v_pipeflush -1 -1 -1 Z, [Z, Z, Z], 0;
             v_mov_b16 -1 -1 -1 I16, [I16, Z, Z], BITS | KEEP;
             // M0 is an offset of the number of the destination (d) or source (s) register. The last has two offsets, from

@@ -71,7 +71,7 @@ macro_rules! vop2 {
             v_fmac_f32 59 59 59 F32, [F32, F32, Z], ACC;
             v_pk_fmac_f16 60 60 60 P16F, [P16F, P16F, Z], ACC;
             v_xnor_b32 61 61 61 B32, [B32, B32, Z], 0;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             // Zero times anything is zero, as in `v_mul_legacy_f32`.
             v_fmac_dx9_zero_f32 -1 -1 -1 F32, [F32, F32, Z], ACC;
             v_fmac_f16 -1 -1 -1 F16, [F16, F16, Z], ACC | KEEP;

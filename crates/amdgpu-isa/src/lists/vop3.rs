@@ -174,7 +174,7 @@ macro_rules! vop3 {
             v_cvt_sr_bf16_f32 -1 -1 679 BF16, [F32, B32, Z], CVT_PARTS;
             v_minimum3_f32 -1 -1 680 F32, [F32, F32, F32], 0;
             v_maximum3_f32 -1 -1 681 F32, [F32, F32, F32], 0;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             // Zero times anything is zero, as in `v_mul_legacy_f32`. The product is not rounded.
             v_fma_dx9_zero_f32 -1 -1 -1 F32, [F32, F32, F32], 0;
             v_mullit_f32 -1 -1 -1 F32, [F32, F32, F32], 0;

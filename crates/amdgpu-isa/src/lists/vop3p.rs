@@ -140,7 +140,7 @@ macro_rules! vop3p {
             v_smfmac_f32_32x32x32_bf8_fp8 -1 125 125 W(16), [B64, W(4), B32], MATRIX | SPARSE;
             v_smfmac_f32_32x32x32_fp8_bf8 -1 126 126 W(16), [B64, W(4), B32], MATRIX | SPARSE;
             v_smfmac_f32_32x32x32_fp8_fp8 -1 127 127 W(16), [B64, W(4), B32], MATRIX | SPARSE;
-            // Operations that no target of gfx9's encodings has, under their names on gfx11.
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
             // `neg_lo` says which of the first two sources are signed.
             v_dot4_i32_iu8 -1 -1 -1 B32, [B32, B32, B32], DOT;
             v_dot8_i32_iu4 -1 -1 -1 B32, [B32, B32, B32], DOT;

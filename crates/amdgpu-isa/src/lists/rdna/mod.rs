@@ -1,7 +1,7 @@
-//! The encodings of gfx11, one list for each.
+//! The encodings of gfx10.3, gfx11 and gfx12, one list for each.
 //!
-//! A line is an instruction: its mnemonic on gfx11, its opcodes on gfx11 and gfx11.5 (-1 if the target doesn't have it), and the
-//! operation that it is, by the list of the operation and its name there. Types and flags are the operation's, unless the line has its
+//! A line is an instruction: its mnemonic, its opcodes on gfx10.3, gfx11, gfx11.5 and gfx12 (-1 if the target doesn't have it, or has it
+//! under another name, in another line), and the operation that it is, by the list of the operation and its name there. Types and flags are the operation's, unless the line has its
 //! own. The opcodes are those of LLVM 22's assembler.
 
 mod buffer;

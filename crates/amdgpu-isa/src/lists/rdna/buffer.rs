@@ -1,0 +1,110 @@
+//! MUBUF, MTBUF on RDNA.
+
+/// Passes the instructions of MUBUF on RDNA to a macro.
+macro_rules! mubuf {
+    ($make:ident) => {
+        $make! {
+            Mubuf:
+            buffer_load_format_x -1 0 0 -1 = Mubuf buffer_load_format_x;
+            buffer_load_format_xy -1 1 1 -1 = Mubuf buffer_load_format_xy;
+            buffer_load_format_xyz -1 2 2 -1 = Mubuf buffer_load_format_xyz;
+            buffer_load_format_xyzw -1 3 3 -1 = Mubuf buffer_load_format_xyzw;
+            buffer_store_format_x -1 4 4 -1 = Mubuf buffer_store_format_x;
+            buffer_store_format_xy -1 5 5 -1 = Mubuf buffer_store_format_xy;
+            buffer_store_format_xyz -1 6 6 -1 = Mubuf buffer_store_format_xyz;
+            buffer_store_format_xyzw -1 7 7 -1 = Mubuf buffer_store_format_xyzw;
+            buffer_load_d16_format_x -1 8 8 -1 = Mubuf buffer_load_format_d16_x;
+            buffer_load_d16_format_xy -1 9 9 -1 = Mubuf buffer_load_format_d16_xy;
+            buffer_load_d16_format_xyz -1 10 10 -1 = Mubuf buffer_load_format_d16_xyz;
+            buffer_load_d16_format_xyzw -1 11 11 -1 = Mubuf buffer_load_format_d16_xyzw;
+            buffer_store_d16_format_x -1 12 12 -1 = Mubuf buffer_store_format_d16_x;
+            buffer_store_d16_format_xy -1 13 13 -1 = Mubuf buffer_store_format_d16_xy;
+            buffer_store_d16_format_xyz -1 14 14 -1 = Mubuf buffer_store_format_d16_xyz;
+            buffer_store_d16_format_xyzw -1 15 15 -1 = Mubuf buffer_store_format_d16_xyzw;
+            buffer_load_u8 -1 16 16 -1 = Mubuf buffer_load_ubyte;
+            buffer_load_i8 -1 17 17 -1 = Mubuf buffer_load_sbyte;
+            buffer_load_u16 -1 18 18 -1 = Mubuf buffer_load_ushort;
+            buffer_load_i16 -1 19 19 -1 = Mubuf buffer_load_sshort;
+            buffer_load_b32 -1 20 20 -1 = Mubuf buffer_load_dword;
+            buffer_load_b64 -1 21 21 -1 = Mubuf buffer_load_dwordx2;
+            buffer_load_b96 -1 22 22 -1 = Mubuf buffer_load_dwordx3;
+            buffer_load_b128 -1 23 23 -1 = Mubuf buffer_load_dwordx4;
+            buffer_store_b8 -1 24 24 -1 = Mubuf buffer_store_byte;
+            buffer_store_b16 -1 25 25 -1 = Mubuf buffer_store_short;
+            buffer_store_b32 -1 26 26 -1 = Mubuf buffer_store_dword;
+            buffer_store_b64 -1 27 27 -1 = Mubuf buffer_store_dwordx2;
+            buffer_store_b96 -1 28 28 -1 = Mubuf buffer_store_dwordx3;
+            buffer_store_b128 -1 29 29 -1 = Mubuf buffer_store_dwordx4;
+            buffer_load_d16_u8 -1 30 30 -1 = Mubuf buffer_load_ubyte_d16;
+            buffer_load_d16_i8 -1 31 31 -1 = Mubuf buffer_load_sbyte_d16;
+            buffer_load_d16_b16 -1 32 32 -1 = Mubuf buffer_load_short_d16;
+            buffer_load_d16_hi_u8 -1 33 33 -1 = Mubuf buffer_load_ubyte_d16_hi;
+            buffer_load_d16_hi_i8 -1 34 34 -1 = Mubuf buffer_load_sbyte_d16_hi;
+            buffer_load_d16_hi_b16 -1 35 35 -1 = Mubuf buffer_load_short_d16_hi;
+            buffer_store_d16_hi_b8 -1 36 36 -1 = Mubuf buffer_store_byte_d16_hi;
+            buffer_store_d16_hi_b16 -1 37 37 -1 = Mubuf buffer_store_short_d16_hi;
+            buffer_load_d16_hi_format_x -1 38 38 -1 = Mubuf buffer_load_format_d16_hi_x;
+            buffer_store_d16_hi_format_x -1 39 39 -1 = Mubuf buffer_store_format_d16_hi_x;
+            buffer_gl0_inv -1 43 43 -1 = Mubuf buffer_gl0_inv;
+            buffer_gl1_inv -1 44 44 -1 = Mubuf buffer_gl1_inv;
+            buffer_atomic_swap_b32 -1 51 51 -1 = Mubuf buffer_atomic_swap;
+            buffer_atomic_cmpswap_b32 -1 52 52 -1 = Mubuf buffer_atomic_cmpswap;
+            buffer_atomic_add_u32 -1 53 53 -1 = Mubuf buffer_atomic_add;
+            buffer_atomic_sub_u32 -1 54 54 -1 = Mubuf buffer_atomic_sub;
+            buffer_atomic_csub_u32 -1 55 55 -1 = Mubuf buffer_atomic_csub_u32;
+            buffer_atomic_min_i32 -1 56 56 -1 = Mubuf buffer_atomic_smin;
+            buffer_atomic_min_u32 -1 57 57 -1 = Mubuf buffer_atomic_umin;
+            buffer_atomic_max_i32 -1 58 58 -1 = Mubuf buffer_atomic_smax;
+            buffer_atomic_max_u32 -1 59 59 -1 = Mubuf buffer_atomic_umax;
+            buffer_atomic_and_b32 -1 60 60 -1 = Mubuf buffer_atomic_and;
+            buffer_atomic_or_b32 -1 61 61 -1 = Mubuf buffer_atomic_or;
+            buffer_atomic_xor_b32 -1 62 62 -1 = Mubuf buffer_atomic_xor;
+            buffer_atomic_inc_u32 -1 63 63 -1 = Mubuf buffer_atomic_inc;
+            buffer_atomic_dec_u32 -1 64 64 -1 = Mubuf buffer_atomic_dec;
+            buffer_atomic_swap_b64 -1 65 65 -1 = Mubuf buffer_atomic_swap_x2;
+            buffer_atomic_cmpswap_b64 -1 66 66 -1 = Mubuf buffer_atomic_cmpswap_x2;
+            buffer_atomic_add_u64 -1 67 67 -1 = Mubuf buffer_atomic_add_x2;
+            buffer_atomic_sub_u64 -1 68 68 -1 = Mubuf buffer_atomic_sub_x2;
+            buffer_atomic_min_i64 -1 69 69 -1 = Mubuf buffer_atomic_smin_x2;
+            buffer_atomic_min_u64 -1 70 70 -1 = Mubuf buffer_atomic_umin_x2;
+            buffer_atomic_max_i64 -1 71 71 -1 = Mubuf buffer_atomic_smax_x2;
+            buffer_atomic_max_u64 -1 72 72 -1 = Mubuf buffer_atomic_umax_x2;
+            buffer_atomic_and_b64 -1 73 73 -1 = Mubuf buffer_atomic_and_x2;
+            buffer_atomic_or_b64 -1 74 74 -1 = Mubuf buffer_atomic_or_x2;
+            buffer_atomic_xor_b64 -1 75 75 -1 = Mubuf buffer_atomic_xor_x2;
+            buffer_atomic_inc_u64 -1 76 76 -1 = Mubuf buffer_atomic_inc_x2;
+            buffer_atomic_dec_u64 -1 77 77 -1 = Mubuf buffer_atomic_dec_x2;
+            buffer_atomic_cmpswap_f32 -1 80 80 -1 = Mubuf buffer_atomic_cmpswap_f32;
+            buffer_atomic_min_f32 -1 81 81 -1 = Mubuf buffer_atomic_min_f32;
+            buffer_atomic_max_f32 -1 82 82 -1 = Mubuf buffer_atomic_max_f32;
+            buffer_atomic_add_f32 -1 86 86 -1 = Mubuf buffer_atomic_add_f32;
+        }
+    };
+}
+
+/// Passes the instructions of MTBUF on RDNA to a macro.
+macro_rules! mtbuf {
+    ($make:ident) => {
+        $make! {
+            Mtbuf:
+            tbuffer_load_format_x -1 0 0 -1 = Mtbuf tbuffer_load_format_x;
+            tbuffer_load_format_xy -1 1 1 -1 = Mtbuf tbuffer_load_format_xy;
+            tbuffer_load_format_xyz -1 2 2 -1 = Mtbuf tbuffer_load_format_xyz;
+            tbuffer_load_format_xyzw -1 3 3 -1 = Mtbuf tbuffer_load_format_xyzw;
+            tbuffer_store_format_x -1 4 4 -1 = Mtbuf tbuffer_store_format_x;
+            tbuffer_store_format_xy -1 5 5 -1 = Mtbuf tbuffer_store_format_xy;
+            tbuffer_store_format_xyz -1 6 6 -1 = Mtbuf tbuffer_store_format_xyz;
+            tbuffer_store_format_xyzw -1 7 7 -1 = Mtbuf tbuffer_store_format_xyzw;
+            tbuffer_load_d16_format_x -1 8 8 -1 = Mtbuf tbuffer_load_format_d16_x;
+            tbuffer_load_d16_format_xy -1 9 9 -1 = Mtbuf tbuffer_load_format_d16_xy;
+            tbuffer_load_d16_format_xyz -1 10 10 -1 = Mtbuf tbuffer_load_format_d16_xyz;
+            tbuffer_load_d16_format_xyzw -1 11 11 -1 = Mtbuf tbuffer_load_format_d16_xyzw;
+            tbuffer_store_d16_format_x -1 12 12 -1 = Mtbuf tbuffer_store_format_d16_x;
+            tbuffer_store_d16_format_xy -1 13 13 -1 = Mtbuf tbuffer_store_format_d16_xy;
+            tbuffer_store_d16_format_xyz -1 14 14 -1 = Mtbuf tbuffer_store_format_d16_xyz;
+            tbuffer_store_d16_format_xyzw -1 15 15 -1 = Mtbuf tbuffer_store_format_d16_xyzw;
+        }
+    };
+}
+
+pub(crate) use {mtbuf, mubuf};

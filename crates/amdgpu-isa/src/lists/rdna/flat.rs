@@ -1,0 +1,159 @@
+//! FLAT, GLOBAL, SCRATCH on RDNA.
+
+/// Passes the instructions of FLAT on RDNA to a macro.
+macro_rules! flat {
+    ($make:ident) => {
+        $make! {
+            Flat:
+            flat_load_u8 -1 16 16 -1 = Flat flat_load_ubyte;
+            flat_load_i8 -1 17 17 -1 = Flat flat_load_sbyte;
+            flat_load_u16 -1 18 18 -1 = Flat flat_load_ushort;
+            flat_load_i16 -1 19 19 -1 = Flat flat_load_sshort;
+            flat_load_b32 -1 20 20 -1 = Flat flat_load_dword;
+            flat_load_b64 -1 21 21 -1 = Flat flat_load_dwordx2;
+            flat_load_b96 -1 22 22 -1 = Flat flat_load_dwordx3;
+            flat_load_b128 -1 23 23 -1 = Flat flat_load_dwordx4;
+            flat_store_b8 -1 24 24 -1 = Flat flat_store_byte;
+            flat_store_b16 -1 25 25 -1 = Flat flat_store_short;
+            flat_store_b32 -1 26 26 -1 = Flat flat_store_dword;
+            flat_store_b64 -1 27 27 -1 = Flat flat_store_dwordx2;
+            flat_store_b96 -1 28 28 -1 = Flat flat_store_dwordx3;
+            flat_store_b128 -1 29 29 -1 = Flat flat_store_dwordx4;
+            flat_load_d16_u8 -1 30 30 -1 = Flat flat_load_ubyte_d16;
+            flat_load_d16_i8 -1 31 31 -1 = Flat flat_load_sbyte_d16;
+            flat_load_d16_b16 -1 32 32 -1 = Flat flat_load_short_d16;
+            flat_load_d16_hi_u8 -1 33 33 -1 = Flat flat_load_ubyte_d16_hi;
+            flat_load_d16_hi_i8 -1 34 34 -1 = Flat flat_load_sbyte_d16_hi;
+            flat_load_d16_hi_b16 -1 35 35 -1 = Flat flat_load_short_d16_hi;
+            flat_store_d16_hi_b8 -1 36 36 -1 = Flat flat_store_byte_d16_hi;
+            flat_store_d16_hi_b16 -1 37 37 -1 = Flat flat_store_short_d16_hi;
+            flat_atomic_swap_b32 -1 51 51 -1 = Flat flat_atomic_swap;
+            flat_atomic_cmpswap_b32 -1 52 52 -1 = Flat flat_atomic_cmpswap;
+            flat_atomic_add_u32 -1 53 53 -1 = Flat flat_atomic_add;
+            flat_atomic_sub_u32 -1 54 54 -1 = Flat flat_atomic_sub;
+            flat_atomic_min_i32 -1 56 56 -1 = Flat flat_atomic_smin;
+            flat_atomic_min_u32 -1 57 57 -1 = Flat flat_atomic_umin;
+            flat_atomic_max_i32 -1 58 58 -1 = Flat flat_atomic_smax;
+            flat_atomic_max_u32 -1 59 59 -1 = Flat flat_atomic_umax;
+            flat_atomic_and_b32 -1 60 60 -1 = Flat flat_atomic_and;
+            flat_atomic_or_b32 -1 61 61 -1 = Flat flat_atomic_or;
+            flat_atomic_xor_b32 -1 62 62 -1 = Flat flat_atomic_xor;
+            flat_atomic_inc_u32 -1 63 63 -1 = Flat flat_atomic_inc;
+            flat_atomic_dec_u32 -1 64 64 -1 = Flat flat_atomic_dec;
+            flat_atomic_swap_b64 -1 65 65 -1 = Flat flat_atomic_swap_x2;
+            flat_atomic_cmpswap_b64 -1 66 66 -1 = Flat flat_atomic_cmpswap_x2;
+            flat_atomic_add_u64 -1 67 67 -1 = Flat flat_atomic_add_x2;
+            flat_atomic_sub_u64 -1 68 68 -1 = Flat flat_atomic_sub_x2;
+            flat_atomic_min_i64 -1 69 69 -1 = Flat flat_atomic_smin_x2;
+            flat_atomic_min_u64 -1 70 70 -1 = Flat flat_atomic_umin_x2;
+            flat_atomic_max_i64 -1 71 71 -1 = Flat flat_atomic_smax_x2;
+            flat_atomic_max_u64 -1 72 72 -1 = Flat flat_atomic_umax_x2;
+            flat_atomic_and_b64 -1 73 73 -1 = Flat flat_atomic_and_x2;
+            flat_atomic_or_b64 -1 74 74 -1 = Flat flat_atomic_or_x2;
+            flat_atomic_xor_b64 -1 75 75 -1 = Flat flat_atomic_xor_x2;
+            flat_atomic_inc_u64 -1 76 76 -1 = Flat flat_atomic_inc_x2;
+            flat_atomic_dec_u64 -1 77 77 -1 = Flat flat_atomic_dec_x2;
+            flat_atomic_cmpswap_f32 -1 80 80 -1 = Flat flat_atomic_cmpswap_f32;
+            flat_atomic_min_f32 -1 81 81 -1 = Flat flat_atomic_min_f32;
+            flat_atomic_max_f32 -1 82 82 -1 = Flat flat_atomic_max_f32;
+            flat_atomic_add_f32 -1 86 86 -1 = Flat flat_atomic_add_f32;
+        }
+    };
+}
+
+/// Passes the instructions of GLOBAL on RDNA to a macro.
+macro_rules! global {
+    ($make:ident) => {
+        $make! {
+            Global:
+            global_load_u8 -1 16 16 -1 = Global global_load_ubyte;
+            global_load_i8 -1 17 17 -1 = Global global_load_sbyte;
+            global_load_u16 -1 18 18 -1 = Global global_load_ushort;
+            global_load_i16 -1 19 19 -1 = Global global_load_sshort;
+            global_load_b32 -1 20 20 -1 = Global global_load_dword;
+            global_load_b64 -1 21 21 -1 = Global global_load_dwordx2;
+            global_load_b96 -1 22 22 -1 = Global global_load_dwordx3;
+            global_load_b128 -1 23 23 -1 = Global global_load_dwordx4;
+            global_store_b8 -1 24 24 -1 = Global global_store_byte;
+            global_store_b16 -1 25 25 -1 = Global global_store_short;
+            global_store_b32 -1 26 26 -1 = Global global_store_dword;
+            global_store_b64 -1 27 27 -1 = Global global_store_dwordx2;
+            global_store_b96 -1 28 28 -1 = Global global_store_dwordx3;
+            global_store_b128 -1 29 29 -1 = Global global_store_dwordx4;
+            global_load_d16_u8 -1 30 30 -1 = Global global_load_ubyte_d16;
+            global_load_d16_i8 -1 31 31 -1 = Global global_load_sbyte_d16;
+            global_load_d16_b16 -1 32 32 -1 = Global global_load_short_d16;
+            global_load_d16_hi_u8 -1 33 33 -1 = Global global_load_ubyte_d16_hi;
+            global_load_d16_hi_i8 -1 34 34 -1 = Global global_load_sbyte_d16_hi;
+            global_load_d16_hi_b16 -1 35 35 -1 = Global global_load_short_d16_hi;
+            global_store_d16_hi_b8 -1 36 36 -1 = Global global_store_byte_d16_hi;
+            global_store_d16_hi_b16 -1 37 37 -1 = Global global_store_short_d16_hi;
+            global_load_addtid_b32 -1 40 40 -1 = Global global_load_addtid_b32;
+            global_store_addtid_b32 -1 41 41 -1 = Global global_store_addtid_b32;
+            global_atomic_swap_b32 -1 51 51 -1 = Global global_atomic_swap;
+            global_atomic_cmpswap_b32 -1 52 52 -1 = Global global_atomic_cmpswap;
+            global_atomic_add_u32 -1 53 53 -1 = Global global_atomic_add;
+            global_atomic_sub_u32 -1 54 54 -1 = Global global_atomic_sub;
+            global_atomic_csub_u32 -1 55 55 -1 = Global global_atomic_csub_u32;
+            global_atomic_min_i32 -1 56 56 -1 = Global global_atomic_smin;
+            global_atomic_min_u32 -1 57 57 -1 = Global global_atomic_umin;
+            global_atomic_max_i32 -1 58 58 -1 = Global global_atomic_smax;
+            global_atomic_max_u32 -1 59 59 -1 = Global global_atomic_umax;
+            global_atomic_and_b32 -1 60 60 -1 = Global global_atomic_and;
+            global_atomic_or_b32 -1 61 61 -1 = Global global_atomic_or;
+            global_atomic_xor_b32 -1 62 62 -1 = Global global_atomic_xor;
+            global_atomic_inc_u32 -1 63 63 -1 = Global global_atomic_inc;
+            global_atomic_dec_u32 -1 64 64 -1 = Global global_atomic_dec;
+            global_atomic_swap_b64 -1 65 65 -1 = Global global_atomic_swap_x2;
+            global_atomic_cmpswap_b64 -1 66 66 -1 = Global global_atomic_cmpswap_x2;
+            global_atomic_add_u64 -1 67 67 -1 = Global global_atomic_add_x2;
+            global_atomic_sub_u64 -1 68 68 -1 = Global global_atomic_sub_x2;
+            global_atomic_min_i64 -1 69 69 -1 = Global global_atomic_smin_x2;
+            global_atomic_min_u64 -1 70 70 -1 = Global global_atomic_umin_x2;
+            global_atomic_max_i64 -1 71 71 -1 = Global global_atomic_smax_x2;
+            global_atomic_max_u64 -1 72 72 -1 = Global global_atomic_umax_x2;
+            global_atomic_and_b64 -1 73 73 -1 = Global global_atomic_and_x2;
+            global_atomic_or_b64 -1 74 74 -1 = Global global_atomic_or_x2;
+            global_atomic_xor_b64 -1 75 75 -1 = Global global_atomic_xor_x2;
+            global_atomic_inc_u64 -1 76 76 -1 = Global global_atomic_inc_x2;
+            global_atomic_dec_u64 -1 77 77 -1 = Global global_atomic_dec_x2;
+            global_atomic_cmpswap_f32 -1 80 80 -1 = Global global_atomic_cmpswap_f32;
+            global_atomic_min_f32 -1 81 81 -1 = Global global_atomic_min_f32;
+            global_atomic_max_f32 -1 82 82 -1 = Global global_atomic_max_f32;
+            global_atomic_add_f32 -1 86 86 -1 = Global global_atomic_add_f32;
+        }
+    };
+}
+
+/// Passes the instructions of SCRATCH on RDNA to a macro.
+macro_rules! scratch {
+    ($make:ident) => {
+        $make! {
+            Scratch:
+            scratch_load_u8 -1 16 16 -1 = Scratch scratch_load_ubyte;
+            scratch_load_i8 -1 17 17 -1 = Scratch scratch_load_sbyte;
+            scratch_load_u16 -1 18 18 -1 = Scratch scratch_load_ushort;
+            scratch_load_i16 -1 19 19 -1 = Scratch scratch_load_sshort;
+            scratch_load_b32 -1 20 20 -1 = Scratch scratch_load_dword;
+            scratch_load_b64 -1 21 21 -1 = Scratch scratch_load_dwordx2;
+            scratch_load_b96 -1 22 22 -1 = Scratch scratch_load_dwordx3;
+            scratch_load_b128 -1 23 23 -1 = Scratch scratch_load_dwordx4;
+            scratch_store_b8 -1 24 24 -1 = Scratch scratch_store_byte;
+            scratch_store_b16 -1 25 25 -1 = Scratch scratch_store_short;
+            scratch_store_b32 -1 26 26 -1 = Scratch scratch_store_dword;
+            scratch_store_b64 -1 27 27 -1 = Scratch scratch_store_dwordx2;
+            scratch_store_b96 -1 28 28 -1 = Scratch scratch_store_dwordx3;
+            scratch_store_b128 -1 29 29 -1 = Scratch scratch_store_dwordx4;
+            scratch_load_d16_u8 -1 30 30 -1 = Scratch scratch_load_ubyte_d16;
+            scratch_load_d16_i8 -1 31 31 -1 = Scratch scratch_load_sbyte_d16;
+            scratch_load_d16_b16 -1 32 32 -1 = Scratch scratch_load_short_d16;
+            scratch_load_d16_hi_u8 -1 33 33 -1 = Scratch scratch_load_ubyte_d16_hi;
+            scratch_load_d16_hi_i8 -1 34 34 -1 = Scratch scratch_load_sbyte_d16_hi;
+            scratch_load_d16_hi_b16 -1 35 35 -1 = Scratch scratch_load_short_d16_hi;
+            scratch_store_d16_hi_b8 -1 36 36 -1 = Scratch scratch_store_byte_d16_hi;
+            scratch_store_d16_hi_b16 -1 37 37 -1 = Scratch scratch_store_short_d16_hi;
+        }
+    };
+}
+
+pub(crate) use {flat, global, scratch};

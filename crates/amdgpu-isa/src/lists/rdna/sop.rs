@@ -1,0 +1,307 @@
+//! SOP1, SOP2, SOPK, SOPC, SOPP on RDNA.
+
+/// Passes the instructions of SOP1 on RDNA to a macro.
+macro_rules! sop1 {
+    ($make:ident) => {
+        $make! {
+            Sop1:
+            s_mov_b32 -1 0 0 -1 = Sop1 s_mov_b32;
+            s_mov_b64 -1 1 1 -1 = Sop1 s_mov_b64;
+            s_cmov_b32 -1 2 2 -1 = Sop1 s_cmov_b32;
+            s_cmov_b64 -1 3 3 -1 = Sop1 s_cmov_b64;
+            s_brev_b32 -1 4 4 -1 = Sop1 s_brev_b32;
+            s_brev_b64 -1 5 5 -1 = Sop1 s_brev_b64;
+            s_ctz_i32_b32 -1 8 8 -1 = Sop1 s_ff1_i32_b32;
+            s_ctz_i32_b64 -1 9 9 -1 = Sop1 s_ff1_i32_b64;
+            s_clz_i32_u32 -1 10 10 -1 = Sop1 s_flbit_i32_b32;
+            s_clz_i32_u64 -1 11 11 -1 = Sop1 s_flbit_i32_b64;
+            s_cls_i32 -1 12 12 -1 = Sop1 s_flbit_i32;
+            s_cls_i32_i64 -1 13 13 -1 = Sop1 s_flbit_i32_i64;
+            s_sext_i32_i8 -1 14 14 -1 = Sop1 s_sext_i32_i8;
+            s_sext_i32_i16 -1 15 15 -1 = Sop1 s_sext_i32_i16;
+            s_bitset0_b32 -1 16 16 -1 = Sop1 s_bitset0_b32;
+            s_bitset0_b64 -1 17 17 -1 = Sop1 s_bitset0_b64;
+            s_bitset1_b32 -1 18 18 -1 = Sop1 s_bitset1_b32;
+            s_bitset1_b64 -1 19 19 -1 = Sop1 s_bitset1_b64;
+            s_bitreplicate_b64_b32 -1 20 20 -1 = Sop1 s_bitreplicate_b64_b32;
+            s_abs_i32 -1 21 21 -1 = Sop1 s_abs_i32;
+            s_bcnt0_i32_b32 -1 22 22 -1 = Sop1 s_bcnt0_i32_b32;
+            s_bcnt0_i32_b64 -1 23 23 -1 = Sop1 s_bcnt0_i32_b64;
+            s_bcnt1_i32_b32 -1 24 24 -1 = Sop1 s_bcnt1_i32_b32;
+            s_bcnt1_i32_b64 -1 25 25 -1 = Sop1 s_bcnt1_i32_b64;
+            s_quadmask_b32 -1 26 26 -1 = Sop1 s_quadmask_b32;
+            s_quadmask_b64 -1 27 27 -1 = Sop1 s_quadmask_b64;
+            s_wqm_b32 -1 28 28 -1 = Sop1 s_wqm_b32;
+            s_wqm_b64 -1 29 29 -1 = Sop1 s_wqm_b64;
+            s_not_b32 -1 30 30 -1 = Sop1 s_not_b32;
+            s_not_b64 -1 31 31 -1 = Sop1 s_not_b64;
+            s_and_saveexec_b32 -1 32 32 -1 = Sop1 s_and_saveexec_b32;
+            s_and_saveexec_b64 -1 33 33 -1 = Sop1 s_and_saveexec_b64;
+            s_or_saveexec_b32 -1 34 34 -1 = Sop1 s_or_saveexec_b32;
+            s_or_saveexec_b64 -1 35 35 -1 = Sop1 s_or_saveexec_b64;
+            s_xor_saveexec_b32 -1 36 36 -1 = Sop1 s_xor_saveexec_b32;
+            s_xor_saveexec_b64 -1 37 37 -1 = Sop1 s_xor_saveexec_b64;
+            s_nand_saveexec_b32 -1 38 38 -1 = Sop1 s_nand_saveexec_b32;
+            s_nand_saveexec_b64 -1 39 39 -1 = Sop1 s_nand_saveexec_b64;
+            s_nor_saveexec_b32 -1 40 40 -1 = Sop1 s_nor_saveexec_b32;
+            s_nor_saveexec_b64 -1 41 41 -1 = Sop1 s_nor_saveexec_b64;
+            s_xnor_saveexec_b32 -1 42 42 -1 = Sop1 s_xnor_saveexec_b32;
+            s_xnor_saveexec_b64 -1 43 43 -1 = Sop1 s_xnor_saveexec_b64;
+            s_and_not0_saveexec_b32 -1 44 44 -1 = Sop1 s_and_not0_saveexec_b32;
+            s_and_not0_saveexec_b64 -1 45 45 -1 = Sop1 s_andn1_saveexec_b64;
+            s_or_not0_saveexec_b32 -1 46 46 -1 = Sop1 s_or_not0_saveexec_b32;
+            s_or_not0_saveexec_b64 -1 47 47 -1 = Sop1 s_orn1_saveexec_b64;
+            s_and_not1_saveexec_b32 -1 48 48 -1 = Sop1 s_and_not1_saveexec_b32;
+            s_and_not1_saveexec_b64 -1 49 49 -1 = Sop1 s_andn2_saveexec_b64;
+            s_or_not1_saveexec_b32 -1 50 50 -1 = Sop1 s_or_not1_saveexec_b32;
+            s_or_not1_saveexec_b64 -1 51 51 -1 = Sop1 s_orn2_saveexec_b64;
+            s_and_not0_wrexec_b32 -1 52 52 -1 = Sop1 s_and_not0_wrexec_b32;
+            s_and_not0_wrexec_b64 -1 53 53 -1 = Sop1 s_andn1_wrexec_b64;
+            s_and_not1_wrexec_b32 -1 54 54 -1 = Sop1 s_and_not1_wrexec_b32;
+            s_and_not1_wrexec_b64 -1 55 55 -1 = Sop1 s_andn2_wrexec_b64;
+            s_movrels_b32 -1 64 64 -1 = Sop1 s_movrels_b32;
+            s_movrels_b64 -1 65 65 -1 = Sop1 s_movrels_b64;
+            s_movreld_b32 -1 66 66 -1 = Sop1 s_movreld_b32;
+            s_movreld_b64 -1 67 67 -1 = Sop1 s_movreld_b64;
+            s_movrelsd_2_b32 -1 68 68 -1 = Sop1 s_movrelsd_2_b32;
+            s_getpc_b64 -1 71 71 -1 = Sop1 s_getpc_b64;
+            s_setpc_b64 -1 72 72 -1 = Sop1 s_setpc_b64;
+            s_swappc_b64 -1 73 73 -1 = Sop1 s_swappc_b64;
+            s_rfe_b64 -1 74 74 -1 = Sop1 s_rfe_b64;
+            s_sendmsg_rtn_b32 -1 76 76 -1 = Sop1 s_sendmsg_rtn_b32;
+            s_sendmsg_rtn_b64 -1 77 77 -1 = Sop1 s_sendmsg_rtn_b64;
+            s_ceil_f32 -1 -1 96 -1 = Sop1 s_ceil_f32;
+            s_floor_f32 -1 -1 97 -1 = Sop1 s_floor_f32;
+            s_trunc_f32 -1 -1 98 -1 = Sop1 s_trunc_f32;
+            s_rndne_f32 -1 -1 99 -1 = Sop1 s_rndne_f32;
+            s_cvt_f32_i32 -1 -1 100 -1 = Sop1 s_cvt_f32_i32;
+            s_cvt_f32_u32 -1 -1 101 -1 = Sop1 s_cvt_f32_u32;
+            s_cvt_i32_f32 -1 -1 102 -1 = Sop1 s_cvt_i32_f32;
+            s_cvt_u32_f32 -1 -1 103 -1 = Sop1 s_cvt_u32_f32;
+            s_cvt_f16_f32 -1 -1 104 -1 = Sop1 s_cvt_f16_f32;
+            s_cvt_f32_f16 -1 -1 105 -1 = Sop1 s_cvt_f32_f16;
+            s_cvt_hi_f32_f16 -1 -1 106 -1 = Sop1 s_cvt_hi_f32_f16;
+            s_ceil_f16 -1 -1 107 -1 = Sop1 s_ceil_f16;
+            s_floor_f16 -1 -1 108 -1 = Sop1 s_floor_f16;
+            s_trunc_f16 -1 -1 109 -1 = Sop1 s_trunc_f16;
+            s_rndne_f16 -1 -1 110 -1 = Sop1 s_rndne_f16;
+        }
+    };
+}
+
+/// Passes the instructions of SOP2 on RDNA to a macro.
+macro_rules! sop2 {
+    ($make:ident) => {
+        $make! {
+            Sop2:
+            s_add_u32 -1 0 0 -1 = Sop2 s_add_u32;
+            s_sub_u32 -1 1 1 -1 = Sop2 s_sub_u32;
+            s_add_i32 -1 2 2 -1 = Sop2 s_add_i32;
+            s_sub_i32 -1 3 3 -1 = Sop2 s_sub_i32;
+            s_addc_u32 -1 4 4 -1 = Sop2 s_addc_u32;
+            s_subb_u32 -1 5 5 -1 = Sop2 s_subb_u32;
+            s_absdiff_i32 -1 6 6 -1 = Sop2 s_absdiff_i32;
+            s_lshl_b32 -1 8 8 -1 = Sop2 s_lshl_b32;
+            s_lshl_b64 -1 9 9 -1 = Sop2 s_lshl_b64;
+            s_lshr_b32 -1 10 10 -1 = Sop2 s_lshr_b32;
+            s_lshr_b64 -1 11 11 -1 = Sop2 s_lshr_b64;
+            s_ashr_i32 -1 12 12 -1 = Sop2 s_ashr_i32;
+            s_ashr_i64 -1 13 13 -1 = Sop2 s_ashr_i64;
+            s_lshl1_add_u32 -1 14 14 -1 = Sop2 s_lshl1_add_u32;
+            s_lshl2_add_u32 -1 15 15 -1 = Sop2 s_lshl2_add_u32;
+            s_lshl3_add_u32 -1 16 16 -1 = Sop2 s_lshl3_add_u32;
+            s_lshl4_add_u32 -1 17 17 -1 = Sop2 s_lshl4_add_u32;
+            s_min_i32 -1 18 18 -1 = Sop2 s_min_i32;
+            s_min_u32 -1 19 19 -1 = Sop2 s_min_u32;
+            s_max_i32 -1 20 20 -1 = Sop2 s_max_i32;
+            s_max_u32 -1 21 21 -1 = Sop2 s_max_u32;
+            s_and_b32 -1 22 22 -1 = Sop2 s_and_b32;
+            s_and_b64 -1 23 23 -1 = Sop2 s_and_b64;
+            s_or_b32 -1 24 24 -1 = Sop2 s_or_b32;
+            s_or_b64 -1 25 25 -1 = Sop2 s_or_b64;
+            s_xor_b32 -1 26 26 -1 = Sop2 s_xor_b32;
+            s_xor_b64 -1 27 27 -1 = Sop2 s_xor_b64;
+            s_nand_b32 -1 28 28 -1 = Sop2 s_nand_b32;
+            s_nand_b64 -1 29 29 -1 = Sop2 s_nand_b64;
+            s_nor_b32 -1 30 30 -1 = Sop2 s_nor_b32;
+            s_nor_b64 -1 31 31 -1 = Sop2 s_nor_b64;
+            s_xnor_b32 -1 32 32 -1 = Sop2 s_xnor_b32;
+            s_xnor_b64 -1 33 33 -1 = Sop2 s_xnor_b64;
+            s_and_not1_b32 -1 34 34 -1 = Sop2 s_andn2_b32;
+            s_and_not1_b64 -1 35 35 -1 = Sop2 s_andn2_b64;
+            s_or_not1_b32 -1 36 36 -1 = Sop2 s_orn2_b32;
+            s_or_not1_b64 -1 37 37 -1 = Sop2 s_orn2_b64;
+            s_bfe_u32 -1 38 38 -1 = Sop2 s_bfe_u32;
+            s_bfe_i32 -1 39 39 -1 = Sop2 s_bfe_i32;
+            s_bfe_u64 -1 40 40 -1 = Sop2 s_bfe_u64;
+            s_bfe_i64 -1 41 41 -1 = Sop2 s_bfe_i64;
+            s_bfm_b32 -1 42 42 -1 = Sop2 s_bfm_b32;
+            s_bfm_b64 -1 43 43 -1 = Sop2 s_bfm_b64;
+            s_mul_i32 -1 44 44 -1 = Sop2 s_mul_i32;
+            s_mul_hi_u32 -1 45 45 -1 = Sop2 s_mul_hi_u32;
+            s_mul_hi_i32 -1 46 46 -1 = Sop2 s_mul_hi_i32;
+            s_cselect_b32 -1 48 48 -1 = Sop2 s_cselect_b32;
+            s_cselect_b64 -1 49 49 -1 = Sop2 s_cselect_b64;
+            s_pack_ll_b32_b16 -1 50 50 -1 = Sop2 s_pack_ll_b32_b16;
+            s_pack_lh_b32_b16 -1 51 51 -1 = Sop2 s_pack_lh_b32_b16;
+            s_pack_hh_b32_b16 -1 52 52 -1 = Sop2 s_pack_hh_b32_b16;
+            s_pack_hl_b32_b16 -1 53 53 -1 = Sop2 s_pack_hl_b32_b16;
+            s_add_f32 -1 -1 64 -1 = Sop2 s_add_f32;
+            s_sub_f32 -1 -1 65 -1 = Sop2 s_sub_f32;
+            s_min_f32 -1 -1 66 -1 = Sop2 s_min_f32;
+            s_max_f32 -1 -1 67 -1 = Sop2 s_max_f32;
+            s_mul_f32 -1 -1 68 -1 = Sop2 s_mul_f32;
+            s_fmaak_f32 -1 -1 69 -1 = Sop2 s_fmaak_f32;
+            s_fmamk_f32 -1 -1 70 -1 = Sop2 s_fmamk_f32;
+            s_fmac_f32 -1 -1 71 -1 = Sop2 s_fmac_f32;
+            s_cvt_pk_rtz_f16_f32 -1 -1 72 -1 = Sop2 s_cvt_pk_rtz_f16_f32;
+            s_add_f16 -1 -1 73 -1 = Sop2 s_add_f16;
+            s_sub_f16 -1 -1 74 -1 = Sop2 s_sub_f16;
+            s_min_f16 -1 -1 75 -1 = Sop2 s_min_f16;
+            s_max_f16 -1 -1 76 -1 = Sop2 s_max_f16;
+            s_mul_f16 -1 -1 77 -1 = Sop2 s_mul_f16;
+            s_fmac_f16 -1 -1 78 -1 = Sop2 s_fmac_f16;
+        }
+    };
+}
+
+/// Passes the instructions of SOPK on RDNA to a macro.
+macro_rules! sopk {
+    ($make:ident) => {
+        $make! {
+            Sopk:
+            s_movk_i32 -1 0 0 -1 = Sopk s_movk_i32;
+            s_version -1 1 1 -1 = Sopk s_version;
+            s_cmovk_i32 -1 2 2 -1 = Sopk s_cmovk_i32;
+            s_cmpk_eq_i32 -1 3 3 -1 = Sopk s_cmpk_eq_i32;
+            s_cmpk_lg_i32 -1 4 4 -1 = Sopk s_cmpk_lg_i32;
+            s_cmpk_gt_i32 -1 5 5 -1 = Sopk s_cmpk_gt_i32;
+            s_cmpk_ge_i32 -1 6 6 -1 = Sopk s_cmpk_ge_i32;
+            s_cmpk_lt_i32 -1 7 7 -1 = Sopk s_cmpk_lt_i32;
+            s_cmpk_le_i32 -1 8 8 -1 = Sopk s_cmpk_le_i32;
+            s_cmpk_eq_u32 -1 9 9 -1 = Sopk s_cmpk_eq_u32;
+            s_cmpk_lg_u32 -1 10 10 -1 = Sopk s_cmpk_lg_u32;
+            s_cmpk_gt_u32 -1 11 11 -1 = Sopk s_cmpk_gt_u32;
+            s_cmpk_ge_u32 -1 12 12 -1 = Sopk s_cmpk_ge_u32;
+            s_cmpk_lt_u32 -1 13 13 -1 = Sopk s_cmpk_lt_u32;
+            s_cmpk_le_u32 -1 14 14 -1 = Sopk s_cmpk_le_u32;
+            s_addk_i32 -1 15 15 -1 = Sopk s_addk_i32;
+            s_mulk_i32 -1 16 16 -1 = Sopk s_mulk_i32;
+            s_getreg_b32 -1 17 17 -1 = Sopk s_getreg_b32;
+            s_setreg_b32 -1 18 18 -1 = Sopk s_setreg_b32;
+            s_setreg_imm32_b32 -1 19 19 -1 = Sopk s_setreg_imm32_b32;
+            s_call_b64 -1 20 20 -1 = Sopk s_call_b64;
+            s_subvector_loop_begin -1 22 22 -1 = Sopk s_subvector_loop_begin;
+            s_subvector_loop_end -1 23 23 -1 = Sopk s_subvector_loop_end;
+            s_waitcnt_vscnt -1 24 24 -1 = Sopk s_waitcnt_vscnt;
+            s_waitcnt_vmcnt -1 25 25 -1 = Sopk s_waitcnt_vmcnt;
+            s_waitcnt_expcnt -1 26 26 -1 = Sopk s_waitcnt_expcnt;
+            s_waitcnt_lgkmcnt -1 27 27 -1 = Sopk s_waitcnt_lgkmcnt;
+        }
+    };
+}
+
+/// Passes the instructions of SOPC on RDNA to a macro.
+macro_rules! sopc {
+    ($make:ident) => {
+        $make! {
+            Sopc:
+            s_cmp_eq_i32 -1 0 0 -1 = Sopc s_cmp_eq_i32;
+            s_cmp_lg_i32 -1 1 1 -1 = Sopc s_cmp_lg_i32;
+            s_cmp_gt_i32 -1 2 2 -1 = Sopc s_cmp_gt_i32;
+            s_cmp_ge_i32 -1 3 3 -1 = Sopc s_cmp_ge_i32;
+            s_cmp_lt_i32 -1 4 4 -1 = Sopc s_cmp_lt_i32;
+            s_cmp_le_i32 -1 5 5 -1 = Sopc s_cmp_le_i32;
+            s_cmp_eq_u32 -1 6 6 -1 = Sopc s_cmp_eq_u32;
+            s_cmp_lg_u32 -1 7 7 -1 = Sopc s_cmp_lg_u32;
+            s_cmp_gt_u32 -1 8 8 -1 = Sopc s_cmp_gt_u32;
+            s_cmp_ge_u32 -1 9 9 -1 = Sopc s_cmp_ge_u32;
+            s_cmp_lt_u32 -1 10 10 -1 = Sopc s_cmp_lt_u32;
+            s_cmp_le_u32 -1 11 11 -1 = Sopc s_cmp_le_u32;
+            s_bitcmp0_b32 -1 12 12 -1 = Sopc s_bitcmp0_b32;
+            s_bitcmp1_b32 -1 13 13 -1 = Sopc s_bitcmp1_b32;
+            s_bitcmp0_b64 -1 14 14 -1 = Sopc s_bitcmp0_b64;
+            s_bitcmp1_b64 -1 15 15 -1 = Sopc s_bitcmp1_b64;
+            s_cmp_eq_u64 -1 16 16 -1 = Sopc s_cmp_eq_u64;
+            s_cmp_lg_u64 -1 17 17 -1 = Sopc s_cmp_lg_u64;
+            s_cmp_lt_f32 -1 -1 65 -1 = Sopc s_cmp_lt_f32;
+            s_cmp_eq_f32 -1 -1 66 -1 = Sopc s_cmp_eq_f32;
+            s_cmp_le_f32 -1 -1 67 -1 = Sopc s_cmp_le_f32;
+            s_cmp_gt_f32 -1 -1 68 -1 = Sopc s_cmp_gt_f32;
+            s_cmp_lg_f32 -1 -1 69 -1 = Sopc s_cmp_lg_f32;
+            s_cmp_ge_f32 -1 -1 70 -1 = Sopc s_cmp_ge_f32;
+            s_cmp_o_f32 -1 -1 71 -1 = Sopc s_cmp_o_f32;
+            s_cmp_u_f32 -1 -1 72 -1 = Sopc s_cmp_u_f32;
+            s_cmp_nge_f32 -1 -1 73 -1 = Sopc s_cmp_nge_f32;
+            s_cmp_nlg_f32 -1 -1 74 -1 = Sopc s_cmp_nlg_f32;
+            s_cmp_ngt_f32 -1 -1 75 -1 = Sopc s_cmp_ngt_f32;
+            s_cmp_nle_f32 -1 -1 76 -1 = Sopc s_cmp_nle_f32;
+            s_cmp_neq_f32 -1 -1 77 -1 = Sopc s_cmp_neq_f32;
+            s_cmp_nlt_f32 -1 -1 78 -1 = Sopc s_cmp_nlt_f32;
+            s_cmp_lt_f16 -1 -1 81 -1 = Sopc s_cmp_lt_f16;
+            s_cmp_eq_f16 -1 -1 82 -1 = Sopc s_cmp_eq_f16;
+            s_cmp_le_f16 -1 -1 83 -1 = Sopc s_cmp_le_f16;
+            s_cmp_gt_f16 -1 -1 84 -1 = Sopc s_cmp_gt_f16;
+            s_cmp_lg_f16 -1 -1 85 -1 = Sopc s_cmp_lg_f16;
+            s_cmp_ge_f16 -1 -1 86 -1 = Sopc s_cmp_ge_f16;
+            s_cmp_o_f16 -1 -1 87 -1 = Sopc s_cmp_o_f16;
+            s_cmp_u_f16 -1 -1 88 -1 = Sopc s_cmp_u_f16;
+            s_cmp_nge_f16 -1 -1 89 -1 = Sopc s_cmp_nge_f16;
+            s_cmp_nlg_f16 -1 -1 90 -1 = Sopc s_cmp_nlg_f16;
+            s_cmp_ngt_f16 -1 -1 91 -1 = Sopc s_cmp_ngt_f16;
+            s_cmp_nle_f16 -1 -1 92 -1 = Sopc s_cmp_nle_f16;
+            s_cmp_neq_f16 -1 -1 93 -1 = Sopc s_cmp_neq_f16;
+            s_cmp_nlt_f16 -1 -1 94 -1 = Sopc s_cmp_nlt_f16;
+        }
+    };
+}
+
+/// Passes the instructions of SOPP on RDNA to a macro.
+macro_rules! sopp {
+    ($make:ident) => {
+        $make! {
+            Sopp:
+            s_nop -1 0 0 -1 = Sopp s_nop;
+            s_setkill -1 1 1 -1 = Sopp s_setkill;
+            s_sethalt -1 2 2 -1 = Sopp s_sethalt;
+            s_sleep -1 3 3 -1 = Sopp s_sleep;
+            s_set_inst_prefetch_distance -1 4 4 -1 = Sopp s_set_inst_prefetch_distance;
+            s_clause -1 5 5 -1 = Sopp s_clause;
+            s_delay_alu -1 7 7 -1 = Sopp s_delay_alu;
+            s_waitcnt_depctr -1 8 8 -1 = Sopp s_waitcnt_depctr;
+            s_waitcnt -1 9 9 -1 = Sopp s_waitcnt;
+            s_wait_idle -1 10 10 -1 = Sopp s_wait_idle;
+            s_wait_event -1 11 11 -1 = Sopp s_wait_event;
+            s_trap -1 16 16 -1 = Sopp s_trap;
+            s_round_mode -1 17 17 -1 = Sopp s_round_mode;
+            s_denorm_mode -1 18 18 -1 = Sopp s_denorm_mode;
+            s_code_end -1 31 31 -1 = Sopp s_code_end;
+            s_branch -1 32 32 -1 = Sopp s_branch;
+            s_cbranch_scc0 -1 33 33 -1 = Sopp s_cbranch_scc0;
+            s_cbranch_scc1 -1 34 34 -1 = Sopp s_cbranch_scc1;
+            s_cbranch_vccz -1 35 35 -1 = Sopp s_cbranch_vccz;
+            s_cbranch_vccnz -1 36 36 -1 = Sopp s_cbranch_vccnz;
+            s_cbranch_execz -1 37 37 -1 = Sopp s_cbranch_execz;
+            s_cbranch_execnz -1 38 38 -1 = Sopp s_cbranch_execnz;
+            s_cbranch_cdbgsys -1 39 39 -1 = Sopp s_cbranch_cdbgsys;
+            s_cbranch_cdbguser -1 40 40 -1 = Sopp s_cbranch_cdbguser;
+            s_cbranch_cdbgsys_or_user -1 41 41 -1 = Sopp s_cbranch_cdbgsys_or_user;
+            s_cbranch_cdbgsys_and_user -1 42 42 -1 = Sopp s_cbranch_cdbgsys_and_user;
+            s_endpgm -1 48 48 -1 = Sopp s_endpgm;
+            s_endpgm_saved -1 49 49 -1 = Sopp s_endpgm_saved;
+            s_endpgm_ordered_ps_done -1 50 50 -1 = Sopp s_endpgm_ordered_ps_done;
+            s_wakeup -1 52 52 -1 = Sopp s_wakeup;
+            s_setprio -1 53 53 -1 = Sopp s_setprio;
+            s_sendmsg -1 54 54 -1 = Sopp s_sendmsg;
+            s_sendmsghalt -1 55 55 -1 = Sopp s_sendmsghalt;
+            s_incperflevel -1 56 56 -1 = Sopp s_incperflevel;
+            s_decperflevel -1 57 57 -1 = Sopp s_decperflevel;
+            s_ttracedata -1 58 58 -1 = Sopp s_ttracedata;
+            s_ttracedata_imm -1 59 59 -1 = Sopp s_ttracedata_imm;
+            s_icache_inv -1 60 60 -1 = Sopp s_icache_inv;
+            s_barrier -1 61 61 -1 = Sopp s_barrier;
+        }
+    };
+}
+
+pub(crate) use {sop1, sop2, sopc, sopk, sopp};

@@ -1,0 +1,99 @@
+//! VOP1 on RDNA.
+
+/// Passes the instructions of VOP1 on RDNA to a macro.
+macro_rules! vop1 {
+    ($make:ident) => {
+        $make! {
+            Vop1:
+            v_nop -1 0 0 -1 = Vop1 v_nop;
+            v_mov_b32 -1 1 1 -1 = Vop1 v_mov_b32;
+            v_readfirstlane_b32 -1 2 2 -1 = Vop1 v_readfirstlane_b32;
+            v_cvt_i32_f64 -1 3 3 -1 = Vop1 v_cvt_i32_f64;
+            v_cvt_f64_i32 -1 4 4 -1 = Vop1 v_cvt_f64_i32;
+            v_cvt_f32_i32 -1 5 5 -1 = Vop1 v_cvt_f32_i32;
+            v_cvt_f32_u32 -1 6 6 -1 = Vop1 v_cvt_f32_u32;
+            v_cvt_u32_f32 -1 7 7 -1 = Vop1 v_cvt_u32_f32;
+            v_cvt_i32_f32 -1 8 8 -1 = Vop1 v_cvt_i32_f32;
+            v_cvt_f16_f32 -1 10 10 -1 = Vop1 v_cvt_f16_f32;
+            v_cvt_f32_f16 -1 11 11 -1 = Vop1 v_cvt_f32_f16;
+            v_cvt_nearest_i32_f32 -1 12 12 -1 = Vop1 v_cvt_rpi_i32_f32;
+            v_cvt_floor_i32_f32 -1 13 13 -1 = Vop1 v_cvt_flr_i32_f32;
+            v_cvt_off_f32_i4 -1 14 14 -1 = Vop1 v_cvt_off_f32_i4;
+            v_cvt_f32_f64 -1 15 15 -1 = Vop1 v_cvt_f32_f64;
+            v_cvt_f64_f32 -1 16 16 -1 = Vop1 v_cvt_f64_f32;
+            v_cvt_f32_ubyte0 -1 17 17 -1 = Vop1 v_cvt_f32_ubyte0;
+            v_cvt_f32_ubyte1 -1 18 18 -1 = Vop1 v_cvt_f32_ubyte1;
+            v_cvt_f32_ubyte2 -1 19 19 -1 = Vop1 v_cvt_f32_ubyte2;
+            v_cvt_f32_ubyte3 -1 20 20 -1 = Vop1 v_cvt_f32_ubyte3;
+            v_cvt_u32_f64 -1 21 21 -1 = Vop1 v_cvt_u32_f64;
+            v_cvt_f64_u32 -1 22 22 -1 = Vop1 v_cvt_f64_u32;
+            v_trunc_f64 -1 23 23 -1 = Vop1 v_trunc_f64;
+            v_ceil_f64 -1 24 24 -1 = Vop1 v_ceil_f64;
+            v_rndne_f64 -1 25 25 -1 = Vop1 v_rndne_f64;
+            v_floor_f64 -1 26 26 -1 = Vop1 v_floor_f64;
+            v_pipeflush -1 27 27 -1 = Vop1 v_pipeflush;
+            v_mov_b16 -1 28 28 -1 = Vop1 v_mov_b16;
+            v_fract_f32 -1 32 32 -1 = Vop1 v_fract_f32;
+            v_trunc_f32 -1 33 33 -1 = Vop1 v_trunc_f32;
+            v_ceil_f32 -1 34 34 -1 = Vop1 v_ceil_f32;
+            v_rndne_f32 -1 35 35 -1 = Vop1 v_rndne_f32;
+            v_floor_f32 -1 36 36 -1 = Vop1 v_floor_f32;
+            v_exp_f32 -1 37 37 -1 = Vop1 v_exp_f32;
+            v_log_f32 -1 39 39 -1 = Vop1 v_log_f32;
+            v_rcp_f32 -1 42 42 -1 = Vop1 v_rcp_f32;
+            v_rcp_iflag_f32 -1 43 43 -1 = Vop1 v_rcp_iflag_f32;
+            v_rsq_f32 -1 46 46 -1 = Vop1 v_rsq_f32;
+            v_rcp_f64 -1 47 47 -1 = Vop1 v_rcp_f64;
+            v_rsq_f64 -1 49 49 -1 = Vop1 v_rsq_f64;
+            v_sqrt_f32 -1 51 51 -1 = Vop1 v_sqrt_f32;
+            v_sqrt_f64 -1 52 52 -1 = Vop1 v_sqrt_f64;
+            v_sin_f32 -1 53 53 -1 = Vop1 v_sin_f32;
+            v_cos_f32 -1 54 54 -1 = Vop1 v_cos_f32;
+            v_not_b32 -1 55 55 -1 = Vop1 v_not_b32;
+            v_bfrev_b32 -1 56 56 -1 = Vop1 v_bfrev_b32;
+            v_clz_i32_u32 -1 57 57 -1 = Vop1 v_ffbh_u32;
+            v_ctz_i32_b32 -1 58 58 -1 = Vop1 v_ffbl_b32;
+            v_cls_i32 -1 59 59 -1 = Vop1 v_ffbh_i32;
+            v_frexp_exp_i32_f64 -1 60 60 -1 = Vop1 v_frexp_exp_i32_f64;
+            v_frexp_mant_f64 -1 61 61 -1 = Vop1 v_frexp_mant_f64;
+            v_fract_f64 -1 62 62 -1 = Vop1 v_fract_f64;
+            v_frexp_exp_i32_f32 -1 63 63 -1 = Vop1 v_frexp_exp_i32_f32;
+            v_frexp_mant_f32 -1 64 64 -1 = Vop1 v_frexp_mant_f32;
+            v_movreld_b32 -1 66 66 -1 = Vop1 v_movreld_b32;
+            v_movrels_b32 -1 67 67 -1 = Vop1 v_movrels_b32;
+            v_movrelsd_b32 -1 68 68 -1 = Vop1 v_movrelsd_b32;
+            v_movrelsd_2_b32 -1 72 72 -1 = Vop1 v_movrelsd_2_b32;
+            v_cvt_f16_u16 -1 80 80 -1 = Vop1 v_cvt_f16_u16;
+            v_cvt_f16_i16 -1 81 81 -1 = Vop1 v_cvt_f16_i16;
+            v_cvt_u16_f16 -1 82 82 -1 = Vop1 v_cvt_u16_f16;
+            v_cvt_i16_f16 -1 83 83 -1 = Vop1 v_cvt_i16_f16;
+            v_rcp_f16 -1 84 84 -1 = Vop1 v_rcp_f16;
+            v_sqrt_f16 -1 85 85 -1 = Vop1 v_sqrt_f16;
+            v_rsq_f16 -1 86 86 -1 = Vop1 v_rsq_f16;
+            v_log_f16 -1 87 87 -1 = Vop1 v_log_f16;
+            v_exp_f16 -1 88 88 -1 = Vop1 v_exp_f16;
+            v_frexp_mant_f16 -1 89 89 -1 = Vop1 v_frexp_mant_f16;
+            v_frexp_exp_i16_f16 -1 90 90 -1 = Vop1 v_frexp_exp_i16_f16;
+            v_floor_f16 -1 91 91 -1 = Vop1 v_floor_f16;
+            v_ceil_f16 -1 92 92 -1 = Vop1 v_ceil_f16;
+            v_trunc_f16 -1 93 93 -1 = Vop1 v_trunc_f16;
+            v_rndne_f16 -1 94 94 -1 = Vop1 v_rndne_f16;
+            v_fract_f16 -1 95 95 -1 = Vop1 v_fract_f16;
+            v_sin_f16 -1 96 96 -1 = Vop1 v_sin_f16;
+            v_cos_f16 -1 97 97 -1 = Vop1 v_cos_f16;
+            // The two bytes are a result of 16 bits, and not of 32 bits.
+            v_sat_pk_u8_i16 -1 98 98 -1 = Vop1 v_sat_pk_u8_i16: I16, [B32, Z, Z], 0;
+            v_cvt_norm_i16_f16 -1 99 99 -1 = Vop1 v_cvt_norm_i16_f16;
+            v_cvt_norm_u16_f16 -1 100 100 -1 = Vop1 v_cvt_norm_u16_f16;
+            v_swap_b32 -1 101 101 -1 = Vop1 v_swap_b32;
+            v_swap_b16 -1 102 102 -1 = Vop1 v_swap_b16;
+            v_permlane64_b32 -1 103 103 -1 = Vop1 v_permlane64_b32;
+            v_swaprel_b32 -1 104 104 -1 = Vop1 v_swaprel_b32;
+            v_not_b16 -1 105 105 -1 = Vop1 v_not_b16;
+            v_cvt_i32_i16 -1 106 106 -1 = Vop1 v_cvt_i32_i16;
+            v_cvt_u32_u16 -1 107 107 -1 = Vop1 v_cvt_u32_u16;
+        }
+    };
+}
+
+pub(crate) use vop1;

@@ -1,0 +1,58 @@
+//! VOP2 on RDNA.
+
+/// Passes the instructions of VOP2 on RDNA to a macro.
+macro_rules! vop2 {
+    ($make:ident) => {
+        $make! {
+            Vop2:
+            v_cndmask_b32 -1 1 1 -1 = Vop2 v_cndmask_b32;
+            v_dot2acc_f32_f16 -1 2 2 -1 = Vop2 v_dot2c_f32_f16;
+            v_add_f32 -1 3 3 -1 = Vop2 v_add_f32;
+            v_sub_f32 -1 4 4 -1 = Vop2 v_sub_f32;
+            v_subrev_f32 -1 5 5 -1 = Vop2 v_subrev_f32;
+            v_fmac_dx9_zero_f32 -1 6 6 -1 = Vop2 v_fmac_dx9_zero_f32;
+            v_mul_dx9_zero_f32 -1 7 7 -1 = Vop3 v_mul_legacy_f32;
+            v_mul_f32 -1 8 8 -1 = Vop2 v_mul_f32;
+            v_mul_i32_i24 -1 9 9 -1 = Vop2 v_mul_i32_i24;
+            v_mul_hi_i32_i24 -1 10 10 -1 = Vop2 v_mul_hi_i32_i24;
+            v_mul_u32_u24 -1 11 11 -1 = Vop2 v_mul_u32_u24;
+            v_mul_hi_u32_u24 -1 12 12 -1 = Vop2 v_mul_hi_u32_u24;
+            v_min_f32 -1 15 15 -1 = Vop2 v_min_f32;
+            v_max_f32 -1 16 16 -1 = Vop2 v_max_f32;
+            v_min_i32 -1 17 17 -1 = Vop2 v_min_i32;
+            v_max_i32 -1 18 18 -1 = Vop2 v_max_i32;
+            v_min_u32 -1 19 19 -1 = Vop2 v_min_u32;
+            v_max_u32 -1 20 20 -1 = Vop2 v_max_u32;
+            v_lshlrev_b32 -1 24 24 -1 = Vop2 v_lshlrev_b32;
+            v_lshrrev_b32 -1 25 25 -1 = Vop2 v_lshrrev_b32;
+            v_ashrrev_i32 -1 26 26 -1 = Vop2 v_ashrrev_i32;
+            v_and_b32 -1 27 27 -1 = Vop2 v_and_b32;
+            v_or_b32 -1 28 28 -1 = Vop2 v_or_b32;
+            v_xor_b32 -1 29 29 -1 = Vop2 v_xor_b32;
+            v_xnor_b32 -1 30 30 -1 = Vop2 v_xnor_b32;
+            v_add_co_ci_u32 -1 32 32 -1 = Vop2 v_addc_co_u32;
+            v_sub_co_ci_u32 -1 33 33 -1 = Vop2 v_subb_co_u32;
+            v_subrev_co_ci_u32 -1 34 34 -1 = Vop2 v_subbrev_co_u32;
+            v_add_nc_u32 -1 37 37 -1 = Vop2 v_add_u32;
+            v_sub_nc_u32 -1 38 38 -1 = Vop2 v_sub_u32;
+            v_subrev_nc_u32 -1 39 39 -1 = Vop2 v_subrev_u32;
+            v_fmac_f32 -1 43 43 -1 = Vop2 v_fmac_f32;
+            v_fmamk_f32 -1 44 44 -1 = Vop2 v_fmamk_f32;
+            v_fmaak_f32 -1 45 45 -1 = Vop2 v_fmaak_f32;
+            v_cvt_pk_rtz_f16_f32 -1 47 47 -1 = Vop3 v_cvt_pkrtz_f16_f32;
+            v_add_f16 -1 50 50 -1 = Vop2 v_add_f16;
+            v_sub_f16 -1 51 51 -1 = Vop2 v_sub_f16;
+            v_subrev_f16 -1 52 52 -1 = Vop2 v_subrev_f16;
+            v_mul_f16 -1 53 53 -1 = Vop2 v_mul_f16;
+            v_fmac_f16 -1 54 54 -1 = Vop2 v_fmac_f16;
+            v_fmamk_f16 -1 55 55 -1 = Vop2 v_fmamk_f16;
+            v_fmaak_f16 -1 56 56 -1 = Vop2 v_fmaak_f16;
+            v_max_f16 -1 57 57 -1 = Vop2 v_max_f16;
+            v_min_f16 -1 58 58 -1 = Vop2 v_min_f16;
+            v_ldexp_f16 -1 59 59 -1 = Vop2 v_ldexp_f16;
+            v_pk_fmac_f16 -1 60 60 -1 = Vop2 v_pk_fmac_f16;
+        }
+    };
+}
+
+pub(crate) use vop2;
