@@ -141,6 +141,9 @@ fields! {
         dlc: bool = 0 0, 13 1, 0 0;
         scope: u32 = 0 0, 0 0, 21 2;
         th: u32 = 0 0, 0 0, 23 2;
+        /// These two bits have no meaning on gfx12. gfx1250 uses them.
+        nv: bool = 0 0, 0 0, 20 1;
+        scale_offset: bool = 0 0, 0 0, 56 1;
     }
     /// VOP1: vector, one source.
     Vop1(u32 as u64) {
@@ -275,7 +278,7 @@ fields! {
         /// An atomic returns the old value. On gfx12, this is the lowest bit of `th`.
         glc: bool = 16 1, 14 1, 52 1;
         slc: bool = 17 1, 15 1, 0 0;
-        op: u32 = 18 7, 18 7, 14 7;
+        op: u32 = 18 7, 18 7, 14 8;
         scc: bool = 25 1, 0 0;
         addr: u32 = 32 8, 32 8, 64 8;
         data: u32 = 40 8, 40 8, 55 8;
@@ -287,6 +290,9 @@ fields! {
         sve: bool = 13 1, 55 1, 49 1;
         scope: u32 = 0 0, 0 0, 50 2;
         th: u32 = 0 0, 0 0, 52 3;
+        /// These two bits have no meaning on gfx12. gfx1250 uses them.
+        nv: bool = 0 0, 0 0, 7 1;
+        scale_offset: bool = 0 0, 0 0, 48 1;
     }
     /// The fields that MUBUF and MTBUF have in common.
     Buffer(impl Into<u128> as u128) {
@@ -304,6 +310,8 @@ fields! {
         tfe: bool = 0 0, 53 1, 22 1;
         scope: u32 = 0 0, 0 0, 50 2;
         th: u32 = 0 0, 0 0, 52 3;
+        /// The bit has no meaning on gfx12. gfx1250 uses it.
+        nv: bool = 0 0, 0 0, 7 1;
     }
     /// The fields of MUBUF that are not in [`Buffer`].
     Mubuf(impl Into<u128> as u128) {
@@ -344,6 +352,8 @@ fields! {
         dlc: bool = 0 0, 13 1, 0 0;
         r128: bool = 0 0, 15 1, 4 1;
         tfe: bool = 0 0, 53 1, 55 1;
+        /// The bit has no meaning on gfx12. gfx1250 uses it.
+        nv: bool = 0 0, 0 0, 7 1;
         scope: u32 = 0 0, 0 0, 50 2;
         th: u32 = 0 0, 0 0, 52 3;
         vaddr1: u32 = 0 0, 0 0, 72 8;
@@ -508,7 +518,7 @@ mod tests {
         assert_eq!((smem.signed_offset(), smem.offset_register()), (-1, None));
         assert_eq!(Smem::of(Target::Gfx90a, 0x05 << 32).offset_register(), Some(5));
         assert_eq!(Smem::of(Target::Gfx90a, 7 << 57 | 1 << 14 | 1 << 17).offset_register(), Some(7));
-        assert_eq!(Flat::of(Target::Gfx90a, 0x1fff).signed_offset(), -1);
-        assert_eq!(Flat::of(Target::Gfx90a, 0x0fff).signed_offset(), 0xfff);
+        assert_eq!(Flat::of(Target::Gfx90a, 0x1fff_u64).signed_offset(), -1);
+        assert_eq!(Flat::of(Target::Gfx90a, 0x0fff_u64).signed_offset(), 0xfff);
     }
 }

@@ -77,7 +77,7 @@ impl Words {
         if matches!(code, SDWA | DPP) {
             return self.controlled(t, row, Encoding::Vop1);
         }
-        if self.target.is_gfx11() && code < 256 && wants_vector(row.name) {
+        if self.target.is_rdna() && code < 256 && wants_vector(row.name) {
             return Err(NotAnInstruction);
         }
         t.mnemonic(row.name, self.short_suffix(row));
@@ -152,7 +152,7 @@ impl Words {
         }
         let packed = encoding == Encoding::Vop2 && is_packed_accumulation(row.name);
         self.reserved(packed && !self.since_gfx942())?;
-        if self.target.is_gfx11() && matches!(row.name, "v_dot2acc_f32_f16" | "v_pk_fmac_f16") {
+        if self.target.is_rdna() && matches!(row.name, "v_dot2acc_f32_f16" | "v_pk_fmac_f16") {
             return Err(NotAnInstruction);
         }
         if row.dst == Ty::None && !self.writes_only_exec(row) {
@@ -361,7 +361,7 @@ impl Words {
     ) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
-            _ if self.target.is_gfx11() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
+            _ if self.target.is_rdna() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
             ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) => Err(NotAnInstruction),
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
             ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
@@ -376,12 +376,12 @@ impl Words {
             {
                 self.long_source(row, n, code, Ty::F16, controlled)
             }
-            _ if code == LITERAL && self.target.is_gfx11() => {
+            _ if code == LITERAL && self.target.is_rdna() => {
                 let value = self.literal()?;
                 Ok(self.literal_operand(value, ty))
             }
             ("v_fmac_f32" | "v_fmac_f16", 1)
-                if code < 256 && is_number(code) && self.target.is_gfx11() && controlled =>
+                if code < 256 && is_number(code) && self.target.is_rdna() && controlled =>
             {
                 Err(NotAnInstruction)
             }
@@ -395,7 +395,7 @@ impl Words {
     fn short_suffix(&self, row: &Row) -> &'static str {
         let only_short =
             ["v_dot2acc_f32_f16", "v_permlane64_b32", "v_pk_fmac_f16", "v_swap_b16", "v_swaprel_b32"];
-        if self.target.is_gfx11() && only_short.contains(&row.name) { "" } else { "_e32" }
+        if self.target.is_rdna() && only_short.contains(&row.name) { "" } else { "_e32" }
     }
 
     /// Returns a scalar destination in a field of 8 bits.

@@ -82,7 +82,7 @@ impl fmt::Display for Control {
 impl Words {
     /// Returns the control dword for which the code of source 0 stands; `None` if it is another source.
     pub(in super::super) fn control(&mut self, src0: u32) -> Result<Option<Control>, NotAnInstruction> {
-        if !self.target.is_gfx11() || !matches!(src0, LANES | LANES_INACTIVE | ROWS) {
+        if !self.target.is_rdna() || !matches!(src0, LANES | LANES_INACTIVE | ROWS) {
             return Ok(None);
         }
         let word = self.literal()?;
@@ -176,7 +176,7 @@ impl Words {
 
     /// Returns whether a comparison writes EXEC and no other register.
     pub(in super::super) fn writes_only_exec(&self, row: &Row) -> bool {
-        self.target.is_gfx11() && row.name.starts_with("v_cmpx")
+        self.target.is_rdna() && row.name.starts_with("v_cmpx")
     }
 
     /// Returns the operand of a register in an 8-bit field of a short encoding. The highest bit selects the half of one of 16 bits.

@@ -7,14 +7,14 @@ use crate::target::Target;
 
 /// Returns whether the bits of op_sel select halves that the instruction doesn't have. LLVM then prints whole registers in place of
 /// halves.
-fn selects_others(words: &[u32; 3]) -> bool {
+fn selects_others(target: Target, words: &[u32; 3]) -> bool {
     let [first, second, _] = *words;
-    if Encoding::of(Target::Gfx11, first) != Some(Encoding::Vop3) {
+    if Encoding::of(target, first) != Some(Encoding::Vop3) {
         return false;
     }
-    let f = fields::Vop3::of(Target::Gfx11, u64::from(first) | u64::from(second) << 32);
-    let (encoding, op) = f.operation(Target::Gfx11);
-    let Some(row) = encoding.row(Target::Gfx11, op) else { return false };
+    let f = fields::Vop3::of(target, u64::from(first) | u64::from(second) << 32);
+    let (encoding, op) = f.operation(target);
+    let Some(row) = encoding.row(target, op) else { return false };
     let is_half = |ty: &Ty| matches!(ty, Ty::F16 | Ty::I16 | Ty::Bf16);
     let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
     let others =
@@ -30,7 +30,11 @@ pub(in super::super) fn is_misread(words: &[u32; 3]) -> bool {
 }
 
 /// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
-pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option<&'static str> {
+pub(in super::super) fn known_difference(
+    target: Target,
+    words: &[u32; 3],
+    text: &str,
+) -> Option<&'static str> {
     let (mnemonic, operands) = text.split_once(' ')?;
     let operands: Vec<&str> = operands.split(", ").collect();
     let last = operands.last()?.split(' ').next()?;
@@ -64,7 +68,7 @@ pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option
     if matches!(mnemonic, "v_fmac_f32_e64_dpp" | "v_fmac_f16_e64_dpp") {
         return Some("a constant that LLVM prints as its code");
     }
-    if selects_others(words) {
+    if selects_others(target, words) {
         return Some("op_sel of operands that don't exist");
     }
     if ["v_cndmask_", "v_add_co_ci_", "v_sub_co_ci_", "v_subrev_co_ci_"]
