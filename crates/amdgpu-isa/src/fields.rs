@@ -260,7 +260,7 @@ fields! {
     /// DS: LDS and global wave sync.
     Ds(u64 as u64) {
         offset: u32 = 0 16;
-        gds: bool = 16 1, 17 1, 0 0;
+        gds: bool = 16 1, 17 1;
         op: u32 = 17 8, 18 8;
         acc: bool = 25 1, 0 0;
         addr: u32 = 32 8;

@@ -40,6 +40,8 @@ impl Words {
         let row = self.row(Encoding::Ds, f.op)?;
         let (acc, gds) = (f.acc, f.gds);
         let is_gws = row.is(GWS);
+        // gfx12 has no GDS.
+        self.reserved(gds && self.target.is_gfx12())?;
         let permutes = matches!(row.name, "ds_permute_b32" | "ds_bpermute_b32");
         let free = row.is(ATOMIC) && row.dst != Ty::None || row.src[2] != Ty::None;
         t.mnemonic(row.name, "");
@@ -255,7 +257,7 @@ impl Words {
         let (f, typed) = (fields::Buffer::of(self.target, long), fields::Mtbuf::of(self.target, long));
         let row = self.row(Encoding::Mtbuf, typed.op)?;
         t.mnemonic(row.name, "");
-        self.reserved(f.tfe && !self.target.is_gfx12())?;
+        self.reserved(f.tfe)?;
         let format = match self.target.is_rdna() {
             true => names::buffer_format(typed.format),
             false => buffer_format(typed.format),

@@ -50,6 +50,10 @@ impl Words {
         }
         // In LLVM 22, dot products of bytes and nibbles have no op_sel.
         let whole = self.since_gfx942() && row.is(DOT) && row.src[0] == Ty::B32;
+        if row.name.starts_with("v_dot4_f32_") {
+            // Only the addend has a sign that can be changed.
+            self.reserved((neg_lo | neg_hi) & 3 != 0 || op_sel_hi != 7)?;
+        }
         let signs = if self.since_gfx942() { all } else { all & signs(row) };
         self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;
         let (neg_lo, neg_hi, op_sel) = (neg_lo & all, neg_hi & all, op_sel & all);

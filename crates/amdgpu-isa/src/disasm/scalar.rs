@@ -51,7 +51,7 @@ impl Words {
         t.mnemonic(row.name, "");
         self.destination(t, row, f.sdst)?;
         if row.name.starts_with("s_sendmsg_rtn") {
-            Self::returning_message(t, f.src0);
+            self.returning_message(t, f.src0);
         } else if row.src[0] != Ty::None {
             let is_barrier = row.name.contains("_barrier_");
             if wants_register(row.name) && is_constant(f.src0) || is_barrier && f.src0 == LITERAL {

@@ -195,7 +195,7 @@ impl Words {
             // Whether inactive lanes are read, and what lanes out of range read.
             t.modifier(Bits { name: "op_sel", bits: f.op_sel & 3, count: 2 });
         }
-        if accepts.op_sel == OpSel::All {
+        if !self.converted_part(t, row, op_sel)? && accepts.op_sel == OpSel::All {
             self.op_sel(t, row, op_sel, sources, control.is_some())?;
         }
         t.flag(f.clamp, "clamp");
@@ -362,6 +362,9 @@ impl Words {
         let vgpr = code >= 256;
         match (row.name, n) {
             _ if self.target.is_rdna() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
+            ("v_permlane16_var_b32" | "v_permlanex16_var_b32", _) if !vgpr => Err(NotAnInstruction),
+            // These have scalar operands only.
+            (name, _) if name.starts_with("v_s_") && (vgpr || controlled) => Err(NotAnInstruction),
             ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) => Err(NotAnInstruction),
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
             ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
@@ -372,7 +375,7 @@ impl Words {
             // Conversions of many elements, and of a pair.
             _ if matches!(ty, Ty::Wide(6..) | Ty::P32) && !vgpr => Err(NotAnInstruction),
             ("v_ldexp_f16" | "v_cmp_class_f16" | "v_cmpx_class_f16", 1)
-                if ty == Ty::I16 && self.target.is_gfx11() =>
+                if ty == Ty::I16 && self.target.is_rdna() =>
             {
                 self.long_source(row, n, code, Ty::F16, controlled)
             }

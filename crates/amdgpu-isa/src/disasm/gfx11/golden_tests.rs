@@ -62,7 +62,8 @@ pub(in super::super) fn known_difference(
     if wants_vector.iter().any(|start| mnemonic.starts_with(start)) || mnemonic == "v_readlane_b32" {
         return Some("a scalar source where there are vector registers only");
     }
-    if mnemonic.starts_with("v_wmma") {
+    let is_matrix = mnemonic.starts_with("v_wmma") || mnemonic.starts_with("v_swmmac");
+    if is_matrix && operands.iter().any(|operand| !vgprs(operand)) {
         return Some("a matrix in scalar registers");
     }
     if matches!(mnemonic, "v_fmac_f32_e64_dpp" | "v_fmac_f16_e64_dpp") {

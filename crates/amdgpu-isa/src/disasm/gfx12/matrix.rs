@@ -56,7 +56,12 @@ impl Words {
             128..=208 | 240..=248 => t.try_operand(self.source(f.src2, Ty::B32))?,
             LITERAL => {
                 let value = self.literal()?;
-                t.operand(self.literal_operand(value, Ty::B32));
+                let ty = match row.name.split('_').nth(2) {
+                    Some("f16") => Ty::F16,
+                    Some("bf16") => Ty::Bf16,
+                    _ => Ty::B32,
+                };
+                t.operand(self.literal_operand(value, ty));
             }
             _ => return Err(NotAnInstruction),
         }

@@ -5,6 +5,7 @@ mod cache;
 pub(super) mod enumeration;
 #[cfg(test)]
 pub(super) mod golden_tests;
+mod convert;
 mod matrix;
 pub(super) mod names;
 mod scalar;

@@ -54,8 +54,11 @@ impl Words {
         Ok(())
     }
 
-    /// Appends the register of the address or the descriptor.
+    /// Appends the register of the address or the descriptor. Offsets of descriptors are not negative.
     fn scalar_base(&self, t: &mut Text<'_>, row: &Row, f: fields::Smem) -> Result<(), NotAnInstruction> {
+        if row.is(DESCRIPTOR) && f.signed_offset() < 0 {
+            return Err(NotAnInstruction);
+        }
         t.try_operand(self.scalar(f.sbase * 2, if row.is(DESCRIPTOR) { 4 } else { 2 }))
     }
 
