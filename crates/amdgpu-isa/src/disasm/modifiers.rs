@@ -91,6 +91,8 @@ impl Accepts {
             starts(name, &["v_ldexp_", "v_trig_preop_f64", "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"]);
         let ignored = match name {
             "v_cvt_sr_f16_f32" | "v_cvt_sr_bf16_f32" => 2,
+            "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32" if gfx12 => 2,
+            "v_cvt_pk_f32_fp8" | "v_cvt_pk_f32_bf8" if gfx12 => 1,
             // Also those of a third source.
             _ if starts(name, &["v_cvt_sr_", "v_cvt_scalef32_pk_fp4_"]) => 7 & !float,
             _ if row.is(CVT_PARTS) => sources(row, |ty| ty != Ty::None) & !float,
@@ -108,7 +110,7 @@ impl Accepts {
             ignored,
             sext: if mixed && !gfx942 { ignored } else { 0 },
             clamp: clamps(row, encoding, float, op_sel, target),
-            omod: multiplies(row, encoding, float, op_sel, gfx942),
+            omod: multiplies(row, encoding, float, op_sel, target),
             op_sel,
         }
     }
@@ -139,6 +141,9 @@ fn is_plain_half(row: &Row) -> bool {
     names.contains(&row.name)
 }
 
+/// The conversions of eight-bit floats whose results gfx9 can multiply and clamp.
+const EIGHT_BITS: [&str; 4] = ["v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8"];
+
 /// Returns whether an instruction of gfx12 has operands of 16 bits in the low halves of registers only.
 fn reads_low_halves(name: &str) -> bool {
     let names = [
@@ -164,6 +169,7 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Targe
         // The second source of v_cmp_class is no float.
         _ if encoding == Encoding::Vopc => float == 3 && !row.name.contains("_class_"),
         "v_cndmask_b32" | "v_mul_lo_u16" | "v_bitop3_b16" => false,
+        name if EIGHT_BITS.contains(&name) && target.is_gfx12() => false,
         _ if target.is_rdna() && is_plain_half(row) => false,
         "v_mul_i32_i24" | "v_mul_u32_u24" => true,
         _ if row.is(CVT_PARTS) => false,
@@ -172,7 +178,8 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Targe
 }
 
 /// Returns whether the result may be multiplied.
-fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: bool) -> bool {
+fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Target) -> bool {
+    let (gfx942, is_gfx12) = (target != Target::Gfx90a, target.is_gfx12());
     let whole =
         ["v_cvt_rpi_i32_f32", "v_cvt_flr_i32_f32", "v_frexp_exp_i32_f32", "v_pack_b32_f16", "v_cndmask_b32"];
     let whole_11 = ["v_cvt_nearest_i32_f32", "v_cvt_floor_i32_f32", "v_cndmask_b16"];
@@ -188,6 +195,7 @@ fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: b
     ];
     match row.name {
         _ if encoding == Encoding::Vopc => false,
+        name if EIGHT_BITS.contains(&name) => !is_gfx12,
         name if whole.contains(&name) || whole_11.contains(&name) || starts(name, &packs) => false,
         name if row.is(CVT_PARTS) || is_integer_dot(name) => false,
         _ if op_sel == OpSel::All => gfx942 && (float != 0 || row.name.starts_with("v_cvt_f16_")),

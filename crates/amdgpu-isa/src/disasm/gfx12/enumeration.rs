@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::super::enumeration::Fields;
+use super::super::enumeration::{Fields, LITERALS};
 use crate::encoding::Encoding;
 use crate::target::Target;
 
 const TARGET: Target = Target::Gfx12;
 const NULL: u32 = 124;
+const LITERAL: u32 = 255;
 
 /// Returns variant `n` of the encodings of a memory instruction of gfx12; `None` for other instructions and targets.
 pub(in super::super) fn memory(
@@ -67,8 +68,8 @@ pub(in super::super) fn memory_operands(target: Target, encoding: Encoding) -> O
     }
     Some(match encoding {
         Encoding::Smem => (64, 2, 0xf800_0008, 0),
-        Encoding::Flat | Encoding::Global => (256, NULL, 0x0300_0002, 4),
-        Encoding::Scratch => (256, NULL, 0x0302_0002, 4),
+        Encoding::Flat | Encoding::Global => (136, NULL, 0x0300_0002, 4),
+        Encoding::Scratch => (136, NULL, 0x0302_0002, 4),
         Encoding::Mubuf => (128, NULL, 0x0080_1002, 4),
         Encoding::Mtbuf => (16, NULL, 0x0080_1002, 4),
         Encoding::Mimg => (256, 0x0040_0001, 0x1002, 0x0504),
@@ -121,15 +122,24 @@ pub(in super::super) fn add(all: &mut BTreeSet<[u32; 3]>) {
     for format in 0..128 {
         all.insert([Encoding::Mtbuf.first_dword(TARGET, 3, NULL), 0x1002 | format << 23, 4]);
     }
+    for literal in LITERALS {
+        // v_cvt_f32_fp8, v_cvt_pk_f32_fp8; v_add_f64, v_lshlrev_b64.
+        for op in [108, 110] {
+            all.insert([Encoding::Vop1.first_dword(TARGET, op, 2 << 17 | LITERAL), literal, 0]);
+        }
+        for op in [2, 31] {
+            all.insert([Encoding::Vop2.first_dword(TARGET, op, LITERAL), literal, 0]);
+        }
+    }
     of_matrices(all);
 }
 
 /// Adds the modifiers of the matrix instructions, and their third operands.
 fn of_matrices(all: &mut BTreeSet<[u32; 3]>) {
     let registers = 264 | 272 << 9 | 3 << 27;
-    for op in 64..96 {
+    for op in (64..96).filter(|op| Encoding::Vop3p.row(TARGET, *op).is_some()) {
         let first = |rest: u32| Encoding::Vop3p.first_dword(TARGET, op, rest | 2);
-        for bits in 0..8 {
+        for bits in [1, 2, 3, 4] {
             all.insert([first(0x4000 | bits << 11), registers | 280 << 18, 0]);
             all.insert([first(0x4000 | bits << 8), registers | 280 << 18, 0]);
             all.insert([first(0x4000), registers | 280 << 18 | bits << 29, 0]);

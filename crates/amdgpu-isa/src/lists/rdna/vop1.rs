@@ -95,8 +95,9 @@ macro_rules! vop1 {
             // Names that only gfx12 has, or that have other operands there.
             v_cvt_f32_fp8 -1 -1 -1 108 = Vop1 v_cvt_f32_fp8;
             v_cvt_f32_bf8 -1 -1 -1 109 = Vop1 v_cvt_f32_bf8;
-            v_cvt_pk_f32_fp8 -1 -1 -1 110 = Vop1 v_cvt_pk_f32_fp8;
-            v_cvt_pk_f32_bf8 -1 -1 -1 111 = Vop1 v_cvt_pk_f32_bf8;
+            // The two bytes are a source of 16 bits.
+            v_cvt_pk_f32_fp8 -1 -1 -1 110 = Vop1 v_cvt_pk_f32_fp8: B64, [F16, Z, Z], CVT_BITS;
+            v_cvt_pk_f32_bf8 -1 -1 -1 111 = Vop1 v_cvt_pk_f32_bf8: B64, [F16, Z, Z], CVT_BITS;
         }
     };
 }
