@@ -158,6 +158,7 @@ fn reads_low_halves(name: &str) -> bool {
         "v_max_u16",
         "v_min_i16",
         "v_min_u16",
+        "v_mul_lo_u16",
     ];
     names.contains(&name) || name.starts_with("v_s_")
 }

@@ -52,7 +52,7 @@ impl Words {
         let whole = self.since_gfx942() && row.is(DOT) && row.src[0] == Ty::B32;
         if row.name.starts_with("v_dot4_f32_") {
             // Only the addend has a sign that can be changed.
-            self.reserved((neg_lo | neg_hi) & 3 != 0 || op_sel_hi != 7)?;
+            self.reserved((neg_lo | neg_hi) & 3 != 0 || op_sel_hi != 7 || f.clamp)?;
         }
         let signs = if self.since_gfx942() { all } else { all & signs(row) };
         self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;

@@ -191,11 +191,12 @@ impl Words {
             self.can_be_controlled(row)?;
         }
         let sources = self.long_sources(t, row, fields::Vop3 { abs, op_sel, ..f }, accepts, control)?;
+        self.reserved(row.name.ends_with("_var_b32") && f.op_sel & 4 != 0)?;
         if row.name.starts_with("v_permlane") && f.op_sel & 3 != 0 {
             // Whether inactive lanes are read, and what lanes out of range read.
             t.modifier(Bits { name: "op_sel", bits: f.op_sel & 3, count: 2 });
         }
-        if !self.converted_part(t, row, op_sel)? && accepts.op_sel == OpSel::All {
+        if !self.converted_part(t, row, op_sel, control.is_some())? && accepts.op_sel == OpSel::All {
             self.op_sel(t, row, op_sel, sources, control.is_some())?;
         }
         t.flag(f.clamp, "clamp");

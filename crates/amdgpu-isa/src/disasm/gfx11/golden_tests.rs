@@ -22,11 +22,12 @@ fn selects_others(target: Target, words: &[u32; 3]) -> bool {
     (is_half(&row.dst) || row.src.iter().any(is_half)) && f.op_sel & others != 0
 }
 
-/// Returns whether the encoding is `v_fma_mixlo_f16` or `v_fma_mixhi_f16` with a permutation whose highest bit LLVM loses.
+/// Returns whether the encoding is `v_fma_mixlo_f16`, `v_fma_mixhi_f16`, `v_cvt_pk_fp8_f32` or `v_cvt_pk_bf8_f32` with a permutation whose
+/// highest bit LLVM loses.
 pub(in super::super) fn is_misread(words: &[u32; 3]) -> bool {
     let [first, second, third] = *words;
     let control = third >> 8 & 0x1ff;
-    matches!(first >> 16, 0xcc21 | 0xcc22) && second & 0x1ff == 250 && (0x80..0x100).contains(&control)
+    matches!(first >> 16, 0xcc21 | 0xcc22 | 0xd769 | 0xd76a) && second & 0x1ff == 250 && (0x80..0x100).contains(&control)
 }
 
 /// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
@@ -53,6 +54,10 @@ pub(in super::super) fn known_difference(
     }
     if text.contains("src_lds_direct") {
         return Some("a source that gfx11 no longer has");
+    }
+    let writes_scalar = mnemonic.starts_with("v_cmp") || mnemonic.starts_with("v_s_");
+    if writes_scalar && operands.first()?.starts_with("src_") {
+        return Some("a scalar destination that is no register");
     }
     if mnemonic == "s_getpc_b64" {
         return Some("a source where the instruction has none");

@@ -12,18 +12,19 @@ impl Words {
         t: &mut Text<'_>,
         row: &Row,
         op_sel: u32,
+        controlled: bool,
     ) -> Result<bool, NotAnInstruction> {
         if !self.target.is_gfx12() {
             return Ok(false);
         }
         let byte = match row.name {
-            // The bits of the byte's number are in reverse.
+            // With a control dword, LLVM ignores bits without meaning. The bits of the byte's number are in reverse.
             "v_cvt_f32_fp8" | "v_cvt_f32_bf8" => {
-                self.reserved(op_sel & 12 != 0)?;
+                self.reserved(op_sel & 12 != 0 && !controlled)?;
                 (op_sel & 1) << 1 | op_sel >> 1 & 1
             }
             "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32" => {
-                self.reserved(op_sel & 3 != 0)?;
+                self.reserved(op_sel & 3 != 0 && !controlled)?;
                 op_sel >> 2
             }
             "v_cvt_pk_f32_fp8" | "v_cvt_pk_f32_bf8" => {
