@@ -10,17 +10,24 @@ struct Layout {
     prefix_bits: u32,
     opcode_at: u32,
     opcode_bits: u32,
-    /// The bits that tell FLAT, GLOBAL and SCRATCH apart.
+    /// The bits that tell FLAT, GLOBAL and SCRATCH apart, and MUBUF and MTBUF of gfx12.
     segment: u32,
     segment_mask: u32,
+    dwords: usize,
 }
 
-/// Returns a layout of the list; `None` if the generation doesn't have the encoding.
+/// Returns a layout of the list; `None` if the generation doesn't have the encoding. The number of dwords follows the layout, for those that
+/// have no number of their own.
 macro_rules! layout {
-    ([none]) => {
+    ([none] $_dwords:literal) => {
         None
     };
-    ([$prefix:literal $prefix_bits:literal, $at:literal $width:literal, $segment:literal $segment_mask:literal]) => {
+    ([$prefix:literal $bits:literal, $at:literal $width:literal, $segment:literal $mask:literal] $dwords:literal) => {
+        layout!([$prefix $bits, $at $width, $segment $mask, $dwords] $dwords)
+    };
+    ([
+        $prefix:literal $prefix_bits:literal, $at:literal $width:literal, $segment:literal $segment_mask:literal, $dwords:literal
+    ] $_usual:literal) => {
         Some(Layout {
             prefix: $prefix,
             prefix_bits: $prefix_bits,
@@ -28,6 +35,7 @@ macro_rules! layout {
             opcode_bits: $width,
             segment: $segment,
             segment_mask: $segment_mask,
+            dwords: $dwords,
         })
     };
 }
@@ -46,22 +54,13 @@ macro_rules! encodings {
             /// All encodings, in the order of the enum.
             pub const ALL: [Encoding; [$($name),*].len()] = [$(Encoding::$Encoding,)*];
 
-            /// Returns the number of dwords of an instruction, 1 or 2. What may follow is not counted: a literal, a control dword, more
-            /// addresses.
-            #[inline]
-            pub fn dwords(self) -> usize {
-                match self {
-                    $(Encoding::$Encoding => $dwords,)*
-                }
-            }
-
             fn layout(self, target: Target) -> Option<Layout> {
                 match (self, target.generation()) {
                     $(
-                        (Encoding::$Encoding, Generation::Gfx9) => layout!($gfx9),
-                        (Encoding::$Encoding, Generation::Gfx10) => layout!($gfx10),
-                        (Encoding::$Encoding, Generation::Gfx11) => layout!($gfx11),
-                        (Encoding::$Encoding, Generation::Gfx12) => layout!($gfx12),
+                        (Encoding::$Encoding, Generation::Gfx9) => layout!($gfx9 $dwords),
+                        (Encoding::$Encoding, Generation::Gfx10) => layout!($gfx10 $dwords),
+                        (Encoding::$Encoding, Generation::Gfx11) => layout!($gfx11 $dwords),
+                        (Encoding::$Encoding, Generation::Gfx12) => layout!($gfx12 $dwords),
                     )*
                 }
             }
@@ -79,6 +78,13 @@ macro_rules! encodings {
 lists::encodings!(encodings);
 
 impl Encoding {
+    /// Returns the number of dwords of an instruction on a target, 1 to 3; 0 if the target doesn't have the encoding. What may follow is not
+    /// counted: a literal, a control dword, more addresses.
+    #[inline]
+    pub fn dwords(self, target: Target) -> usize {
+        self.layout(target).map_or(0, |layout| layout.dwords)
+    }
+
     /// Composes the first dword of an instruction. The other fields are taken from `rest`, whose bits in the positions
     /// of the encoding's prefix and the opcode are ignored. Returns 0 if the target doesn't have the encoding.
     ///
@@ -127,24 +133,49 @@ impl Encoding {
                 _ => Encoding::Sop2,
             });
         }
-        let segment = |bits: u32| match bits & 3 {
-            0 => Some(Encoding::Flat),
-            1 => Some(Encoding::Scratch),
-            2 => Some(Encoding::Global),
-            _ => None,
-        };
-        match (first >> 26, target.is_gfx11()) {
-            (0x30, false) | (0x3d, true) => Some(Encoding::Smem),
-            (0x34, false) if first >> 23 & 7 == 7 => Some(Encoding::Vop3p),
-            (0x33, true) if first >> 24 & 3 == 0 => Some(Encoding::Vop3p),
-            (0x34, false) | (0x35, true) => Some(Encoding::Vop3),
-            (0x32, true) => Some(Encoding::Vopd),
+        match (first >> 26, target.generation()) {
             (0x36, _) => Some(Encoding::Ds),
-            (0x37, false) => segment(first >> 14),
-            (0x37, true) => segment(first >> 16),
+            (_, Generation::Gfx9) => Encoding::of_gfx9(first),
+            (0x33, _) if first >> 24 & 3 == 0 => Some(Encoding::Vop3p),
+            (0x35, _) => Some(Encoding::Vop3),
+            (0x32, _) => Some(Encoding::Vopd),
+            (0x3d, _) => Some(Encoding::Smem),
+            (0x31, Generation::Gfx12) => match first >> 18 & 15 {
+                0..=7 => Some(Encoding::Mubuf),
+                8 => Some(Encoding::Mtbuf),
+                _ => None,
+            },
+            (0x34, Generation::Gfx12) => Some(Encoding::Mimg),
+            (0x3b, Generation::Gfx12) => Encoding::of_segment(first >> 24),
+            (_, Generation::Gfx12) => None,
+            (0x37, _) => Encoding::of_segment(first >> 16),
             (0x38, _) => Some(Encoding::Mubuf),
             (0x3a, _) => Some(Encoding::Mtbuf),
             (0x3c, _) => Some(Encoding::Mimg),
+            _ => None,
+        }
+    }
+
+    /// Returns the long encoding of gfx9 that an instruction begins with.
+    fn of_gfx9(first: u32) -> Option<Encoding> {
+        match first >> 26 {
+            0x30 => Some(Encoding::Smem),
+            0x34 if first >> 23 & 7 == 7 => Some(Encoding::Vop3p),
+            0x34 => Some(Encoding::Vop3),
+            0x37 => Encoding::of_segment(first >> 14),
+            0x38 => Some(Encoding::Mubuf),
+            0x3a => Some(Encoding::Mtbuf),
+            0x3c => Some(Encoding::Mimg),
+            _ => None,
+        }
+    }
+
+    /// Returns which of FLAT, SCRATCH and GLOBAL the two lowest bits select.
+    fn of_segment(bits: u32) -> Option<Encoding> {
+        match bits & 3 {
+            0 => Some(Encoding::Flat),
+            1 => Some(Encoding::Scratch),
+            2 => Some(Encoding::Global),
             _ => None,
         }
     }
@@ -169,7 +200,7 @@ mod tests {
     #[test]
     fn other_fields_change_neither_encoding_nor_opcode() {
         for encoding in Encoding::ALL {
-            for target in [Target::Gfx90a, Target::Gfx11] {
+            for target in [Target::Gfx90a, Target::Gfx11, Target::Gfx12] {
                 for (opcode, name) in encoding.opcodes(target) {
                     let [zeros, ones] = [0, !0].map(|rest| encoding.first_dword(target, opcode.into(), rest));
                     assert_eq!(Encoding::of(target, ones), Some(encoding), "{name}");

@@ -2,7 +2,7 @@
 //!
 //! Each encoding has a type whose fields have the ISA documents' names. Its function `of` reads the fields of an
 //! instruction. It checks neither that the instruction has this encoding nor that the target has such an instruction.
-//! It takes an encoding of two dwords as one `u64` with the first dword in the low half.
+//! It takes an encoding of two dwords as one `u64` with the first dword in the low half, and one of three, which gfx12 has, as a `u128`.
 //!
 //! ```
 //! use amdgpu_isa::{Target, fields};
@@ -14,39 +14,62 @@
 
 use crate::encoding::Encoding;
 use crate::row::Ty;
-use crate::target::Target;
+use crate::target::{Generation, Target};
 
 /// The type of a field.
 trait Field {
-    fn from_bits(bits: u32) -> Self;
+    /// Makes the field of its bits and their number.
+    fn from_bits(bits: u32, count: u32) -> Self;
 }
 
 impl Field for u32 {
-    fn from_bits(bits: u32) -> u32 {
+    fn from_bits(bits: u32, _count: u32) -> u32 {
         bits
     }
 }
 
+impl Field for i32 {
+    fn from_bits(bits: u32, count: u32) -> i32 {
+        // A field without bits is 0.
+        let unused = 32 - count.max(1);
+        (bits << unused) as i32 >> unused
+    }
+}
+
 impl Field for bool {
-    fn from_bits(bits: u32) -> bool {
+    fn from_bits(bits: u32, _count: u32) -> bool {
         bits != 0
     }
 }
 
-/// Returns the first bit and the number of bits of a field: those on gfx9, or on gfx11, if these are others.
+/// Returns the first bit and the number of bits of a field: those on gfx9, on gfx11, if these are others, and on gfx12, if they differ from
+/// gfx11's.
 macro_rules! position {
-    ($is_gfx11:ident: $at:literal $bits:literal) => {
+    ($generation:ident: $at:literal $bits:literal) => {
         ($at, $bits)
     };
-    ($is_gfx11:ident: $at:literal $bits:literal, $at_11:literal $bits_11:literal) => {
-        if $is_gfx11 { ($at_11, $bits_11) } else { ($at, $bits) }
+    ($generation:ident: $at:literal $bits:literal, $at_11:literal $bits_11:literal) => {
+        match $generation {
+            Generation::Gfx9 => ($at, $bits),
+            _ => ($at_11, $bits_11),
+        }
+    };
+    (
+        $generation:ident: $at:literal $bits:literal, $at_11:literal $bits_11:literal, $at_12:literal $bits_12:literal
+    ) => {
+        match $generation {
+            Generation::Gfx9 => ($at, $bits),
+            Generation::Gfx12 => ($at_12, $bits_12),
+            _ => ($at_11, $bits_11),
+        }
     };
 }
 
-/// Declares an encoding's fields, each with its name, type, first bit and number of bits, on gfx9 and on gfx11 (once if they are the same).
-/// A field that a generation doesn't have has no bits.
+/// Declares an encoding's fields, each with its name, type, first bit and number of bits, on gfx9, on gfx11 and on gfx12. The positions that
+/// are the same as those before may be left out. A field that a generation doesn't have has no bits. The encodings of up to three dwords take them
+/// as a `u128`, or as a `u64` where there are two.
 macro_rules! fields {
-    ($($(#[$doc:meta])* $Name:ident($Word:ty) { $($(#[$field_doc:meta])* $field:ident: $Type:ty = $($position:literal $bits:literal),+;)* })*) => {$(
+    ($($(#[$doc:meta])* $Name:ident($Word:ty as $Long:ty) { $($(#[$field_doc:meta])* $field:ident: $Type:ty = $($position:literal $bits:literal),+;)* })*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(missing_docs, reason = "the names are the documents'")]
@@ -58,13 +81,13 @@ macro_rules! fields {
             /// Reads the fields of an instruction.
             #[inline]
             pub fn of(target: Target, word: $Word) -> $Name {
-                let long = u64::from(word);
-                let is_gfx11 = target.is_gfx11();
-                let _ = is_gfx11;
+                let long: $Long = word.into();
+                let generation = target.generation();
+                let _ = generation;
                 $Name {
                     $($field: {
-                        let (at, bits): (u32, u32) = position!(is_gfx11: $($position $bits),+);
-                        Field::from_bits((long >> at) as u32 & ((1u32 << bits) - 1))
+                        let (at, bits): (u32, u32) = position!(generation: $($position $bits),+);
+                        Field::from_bits((long >> at) as u32 & ((1u32 << bits) - 1), bits)
                     },)*
                 }
             }
@@ -74,69 +97,76 @@ macro_rules! fields {
 
 fields! {
     /// SOP1: scalar, one source.
-    Sop1(u32) {
+    Sop1(u32 as u64) {
         src0: u32 = 0 8;
         op: u32 = 8 8;
         sdst: u32 = 16 7;
     }
     /// SOP2: scalar, two sources.
-    Sop2(u32) {
+    Sop2(u32 as u64) {
         src0: u32 = 0 8;
         src1: u32 = 8 8;
         sdst: u32 = 16 7;
         op: u32 = 23 7;
     }
     /// SOPK: scalar, with a constant.
-    Sopk(u32) {
+    Sopk(u32 as u64) {
         simm: u32 = 0 16;
         sdst: u32 = 16 7;
         op: u32 = 23 5;
     }
     /// SOPC: scalar comparisons.
-    Sopc(u32) {
+    Sopc(u32 as u64) {
         src0: u32 = 0 8;
         src1: u32 = 8 8;
         op: u32 = 16 7;
     }
     /// SOPP: branches, barriers, messages, waits.
-    Sopp(u32) {
+    Sopp(u32 as u64) {
         simm: u32 = 0 16;
         op: u32 = 16 7;
     }
     /// SMEM: scalar memory.
-    Smem(u64) {
+    Smem(u64 as u64) {
         sbase: u32 = 0 6;
         sdata: u32 = 6 7;
         soffset_en: bool = 14 1, 0 0;
-        glc: bool = 16 1, 14 1;
+        glc: bool = 16 1, 14 1, 0 0;
         imm: bool = 17 1, 0 0;
-        op: u32 = 18 8;
-        offset: u32 = 32 21;
+        op: u32 = 18 8, 18 8, 13 6;
+        offset: u32 = 32 21, 32 21, 32 24;
+        /// The signed offset: see [`Smem::signed_offset`].
+        signed: i32 = 32 21, 32 21, 32 24;
         soffset: u32 = 57 7;
-        dlc: bool = 0 0, 13 1;
+        dlc: bool = 0 0, 13 1, 0 0;
+        scope: u32 = 0 0, 0 0, 21 2;
+        th: u32 = 0 0, 0 0, 23 2;
+        /// These two bits have no meaning on gfx12. gfx1250 uses them.
+        nv: bool = 0 0, 0 0, 20 1;
+        scale_offset: bool = 0 0, 0 0, 56 1;
     }
     /// VOP1: vector, one source.
-    Vop1(u32) {
+    Vop1(u32 as u64) {
         src0: u32 = 0 9;
         op: u32 = 9 8;
         vdst: u32 = 17 8;
     }
     /// VOP2: vector, two sources.
-    Vop2(u32) {
+    Vop2(u32 as u64) {
         src0: u32 = 0 9;
         src1: u32 = 9 8;
         vdst: u32 = 17 8;
         op: u32 = 25 6;
     }
     /// VOPC: vector comparisons.
-    Vopc(u32) {
+    Vopc(u32 as u64) {
         src0: u32 = 0 9;
         src1: u32 = 9 8;
         op: u32 = 17 8;
     }
     /// VOP3: vector, three sources, and the long forms of VOP1, VOP2 and VOPC. Instructions that also write a mask
     /// (VOP3B) have `sdst` in place of `abs` and `op_sel`.
-    Vop3(u64) {
+    Vop3(u64 as u64) {
         vdst: u32 = 0 8;
         abs: u32 = 8 3;
         sdst: u32 = 8 7;
@@ -150,7 +180,7 @@ fields! {
         neg: u32 = 61 3;
     }
     /// VOP3P: packed arithmetic. `op_sel_hi` is in two fields; [`Vop3p::op_sel_hi`] joins them.
-    Vop3p(u64) {
+    Vop3p(u64 as u64) {
         vdst: u32 = 0 8;
         neg_hi: u32 = 8 3;
         op_sel: u32 = 11 3;
@@ -164,7 +194,7 @@ fields! {
         neg_lo: u32 = 61 3;
     }
     /// VOP3P-MAI: the matrix instructions among VOP3P.
-    Mai(u64) {
+    Mai(u64 as u64) {
         vdst: u32 = 0 8;
         cbsz: u32 = 8 3;
         abid: u32 = 11 4;
@@ -178,7 +208,7 @@ fields! {
         blgp: u32 = 61 3;
     }
     /// The control dword of SDWA. VOPC has `sdst` where others have `dst_sel` to `omod`.
-    Sdwa(u32) {
+    Sdwa(u32 as u64) {
         src0: u32 = 0 8;
         dst_sel: u32 = 8 3;
         sdst: u32 = 8 7;
@@ -198,7 +228,7 @@ fields! {
         src1_is_scalar: bool = 31 1;
     }
     /// The control dword of DPP.
-    Dpp(u32) {
+    Dpp(u32 as u64) {
         src0: u32 = 0 8;
         control: u32 = 8 9;
         bound_ctrl: bool = 19 1;
@@ -212,12 +242,12 @@ fields! {
         fetch_inactive: bool = 0 0, 18 1;
     }
     /// The control dword of DPP8.
-    Dpp8(u32) {
+    Dpp8(u32 as u64) {
         src0: u32 = 0 8;
         lanes: u32 = 8 24;
     }
     /// VOPD: the halves X and Y. `vdst_y` lacks its lowest bit, which is the opposite of that of `vdst_x`.
-    Vopd(u64) {
+    Vopd(u64 as u64) {
         src0_x: u32 = 0 9;
         src1_x: u32 = 9 8;
         op_y: u32 = 17 5;
@@ -228,7 +258,7 @@ fields! {
         vdst_x: u32 = 56 8;
     }
     /// DS: LDS and global wave sync.
-    Ds(u64) {
+    Ds(u64 as u64) {
         offset: u32 = 0 16;
         gds: bool = 16 1, 17 1;
         op: u32 = 17 8, 18 8;
@@ -239,88 +269,105 @@ fields! {
         vdst: u32 = 56 8;
     }
     /// FLAT, GLOBAL and SCRATCH. On gfx942, SCRATCH has the bit `sve` in place of `lds`: it says that `addr` is used.
-    Flat(u64) {
-        offset: u32 = 0 13;
+    Flat(impl Into<u128> as u128) {
+        offset: u32 = 0 13, 0 13, 72 24;
+        /// The signed offset: see [`Flat::signed_offset`].
+        signed: i32 = 0 13, 0 13, 72 24;
         lds: bool = 13 1, 0 0;
-        seg: u32 = 14 2, 16 2;
-        glc: bool = 16 1, 14 1;
-        slc: bool = 17 1, 15 1;
-        op: u32 = 18 7;
+        seg: u32 = 14 2, 16 2, 24 2;
+        /// An atomic returns the old value. On gfx12, this is the lowest bit of `th`.
+        glc: bool = 16 1, 14 1, 52 1;
+        slc: bool = 17 1, 15 1, 0 0;
+        op: u32 = 18 7, 18 7, 14 8;
         scc: bool = 25 1, 0 0;
-        addr: u32 = 32 8;
-        data: u32 = 40 8;
-        saddr: u32 = 48 7;
+        addr: u32 = 32 8, 32 8, 64 8;
+        data: u32 = 40 8, 40 8, 55 8;
+        saddr: u32 = 48 7, 48 7, 0 7;
         acc: bool = 55 1, 0 0;
-        vdst: u32 = 56 8;
-        dlc: bool = 0 0, 13 1;
+        vdst: u32 = 56 8, 56 8, 32 8;
+        dlc: bool = 0 0, 13 1, 0 0;
         /// SCRATCH: `addr` is used. gfx942 has it in place of `lds`.
-        sve: bool = 13 1, 55 1;
+        sve: bool = 13 1, 55 1, 49 1;
+        scope: u32 = 0 0, 0 0, 50 2;
+        th: u32 = 0 0, 0 0, 52 3;
+        /// These two bits have no meaning on gfx12. gfx1250 uses them.
+        nv: bool = 0 0, 0 0, 7 1;
+        scale_offset: bool = 0 0, 0 0, 48 1;
     }
     /// The fields that MUBUF and MTBUF have in common.
-    Buffer(u64) {
-        offset: u32 = 0 12;
-        offen: bool = 12 1, 54 1;
-        idxen: bool = 13 1, 55 1;
-        glc: bool = 14 1;
-        vaddr: u32 = 32 8;
-        vdata: u32 = 40 8;
-        srsrc: u32 = 48 5;
+    Buffer(impl Into<u128> as u128) {
+        offset: u32 = 0 12, 0 12, 72 24;
+        offen: bool = 12 1, 54 1, 62 1;
+        idxen: bool = 13 1, 55 1, 63 1;
+        /// An atomic returns the old value. On gfx12, this is the lowest bit of `th`.
+        glc: bool = 14 1, 14 1, 52 1;
+        vaddr: u32 = 32 8, 32 8, 64 8;
+        vdata: u32 = 40 8, 40 8, 32 8;
+        srsrc: u32 = 48 5, 48 5, 43 7;
         acc: bool = 55 1, 0 0;
-        soffset: u32 = 56 8;
-        dlc: bool = 0 0, 13 1;
-        tfe: bool = 0 0, 53 1;
+        soffset: u32 = 56 8, 56 8, 0 7;
+        dlc: bool = 0 0, 13 1, 0 0;
+        tfe: bool = 0 0, 53 1, 22 1;
+        scope: u32 = 0 0, 0 0, 50 2;
+        th: u32 = 0 0, 0 0, 52 3;
+        /// The bit has no meaning on gfx12. gfx1250 uses it.
+        nv: bool = 0 0, 0 0, 7 1;
     }
     /// The fields of MUBUF that are not in [`Buffer`].
-    Mubuf(u64) {
+    Mubuf(impl Into<u128> as u128) {
         scc: bool = 15 1, 0 0;
         lds: bool = 16 1, 0 0;
-        slc: bool = 17 1, 12 1;
-        op: u32 = 18 7, 18 8;
+        slc: bool = 17 1, 12 1, 0 0;
+        op: u32 = 18 7, 18 8, 14 7;
     }
     /// The fields of MTBUF that are not in [`Buffer`].
-    Mtbuf(u64) {
-        op: u32 = 15 4;
-        format: u32 = 19 7;
+    Mtbuf(impl Into<u128> as u128) {
+        op: u32 = 15 4, 15 4, 14 4;
+        format: u32 = 19 7, 19 7, 55 7;
         scc: bool = 53 1, 0 0;
-        slc: bool = 54 1, 12 1;
+        slc: bool = 54 1, 12 1, 0 0;
     }
     /// MIMG: images.
-    Mimg(u64) {
+    Mimg(impl Into<u128> as u128) {
         reserved: bool = 0 1, 0 0;
         scc: bool = 7 1, 0 0;
-        dmask: u32 = 8 4;
-        unorm: bool = 12 1, 7 1;
-        glc: bool = 13 1, 14 1;
+        dmask: u32 = 8 4, 8 4, 22 4;
+        unorm: bool = 12 1, 7 1, 0 0;
+        /// An atomic returns the old value. On gfx12, this is the lowest bit of `th`.
+        glc: bool = 13 1, 14 1, 52 1;
         da: bool = 14 1, 0 0;
-        a16: bool = 15 1, 16 1;
+        a16: bool = 15 1, 16 1, 6 1;
         acc: bool = 16 1, 0 0;
-        lwe: bool = 17 1, 54 1;
-        op: u32 = 18 7, 18 8;
-        slc: bool = 25 1, 12 1;
-        vaddr: u32 = 32 8;
-        vdata: u32 = 40 8;
-        srsrc: u32 = 48 5;
-        ssamp: u32 = 53 5, 58 5;
-        d16: bool = 63 1, 17 1;
-        /// The addresses are in registers that the following dwords name.
-        nsa: bool = 0 0, 0 1;
-        dim: u32 = 0 0, 2 3;
-        dlc: bool = 0 0, 13 1;
-        r128: bool = 0 0, 15 1;
-        tfe: bool = 0 0, 53 1;
+        lwe: bool = 17 1, 54 1, 0 0;
+        op: u32 = 18 7, 18 8, 14 8;
+        slc: bool = 25 1, 12 1, 0 0;
+        vaddr: u32 = 32 8, 32 8, 64 8;
+        vdata: u32 = 40 8, 40 8, 32 8;
+        srsrc: u32 = 48 5, 48 5, 43 7;
+        ssamp: u32 = 53 5, 58 5, 0 0;
+        d16: bool = 63 1, 17 1, 5 1;
+        /// The addresses are in registers that the following dwords name. On gfx12, the instruction itself has five such fields.
+        nsa: bool = 0 0, 0 1, 0 0;
+        dim: u32 = 0 0, 2 3, 0 3;
+        dlc: bool = 0 0, 13 1, 0 0;
+        r128: bool = 0 0, 15 1, 4 1;
+        tfe: bool = 0 0, 53 1, 55 1;
+        /// The bit has no meaning on gfx12. gfx1250 uses it.
+        nv: bool = 0 0, 0 0, 7 1;
+        scope: u32 = 0 0, 0 0, 50 2;
+        th: u32 = 0 0, 0 0, 52 3;
+        vaddr1: u32 = 0 0, 0 0, 72 8;
+        vaddr2: u32 = 0 0, 0 0, 80 8;
+        vaddr3: u32 = 0 0, 0 0, 88 8;
+        vaddr4: u32 = 0 0, 0 0, 56 8;
     }
-}
-
-/// Sign-extends a number of `bits` bits.
-fn signed(value: u32, bits: u32) -> i32 {
-    (value << (32 - bits)) as i32 >> (32 - bits)
 }
 
 impl Smem {
     /// Returns the signed offset in bytes. The instruction uses it only if `imm` is set.
     #[inline]
     pub fn signed_offset(&self) -> i32 {
-        signed(self.offset, 21)
+        self.signed
     }
 
     /// Returns the number of the SGPR that holds an offset: `soffset`, or, if there is no immediate, the low bits of
@@ -340,7 +387,7 @@ impl Vop3 {
     /// VOP2 and VOP1 are VOP3's own.
     #[inline]
     pub fn operation(&self, target: Target) -> (Encoding, u32) {
-        match (self.op, target.is_gfx11()) {
+        match (self.op, target.is_rdna()) {
             (0..=255, _) => (Encoding::Vopc, self.op),
             (256..=319, _) => (Encoding::Vop2, self.op - 256),
             (320..=447, false) => (Encoding::Vop1, self.op - 320),
@@ -415,7 +462,7 @@ impl Flat {
     /// Returns the signed offset in bytes of GLOBAL and SCRATCH. The offset of FLAT is unsigned.
     #[inline]
     pub fn signed_offset(&self) -> i32 {
-        signed(self.offset, 13)
+        self.signed
     }
 }
 
@@ -471,7 +518,7 @@ mod tests {
         assert_eq!((smem.signed_offset(), smem.offset_register()), (-1, None));
         assert_eq!(Smem::of(Target::Gfx90a, 0x05 << 32).offset_register(), Some(5));
         assert_eq!(Smem::of(Target::Gfx90a, 7 << 57 | 1 << 14 | 1 << 17).offset_register(), Some(7));
-        assert_eq!(Flat::of(Target::Gfx90a, 0x1fff).signed_offset(), -1);
-        assert_eq!(Flat::of(Target::Gfx90a, 0x0fff).signed_offset(), 0xfff);
+        assert_eq!(Flat::of(Target::Gfx90a, 0x1fff_u64).signed_offset(), -1);
+        assert_eq!(Flat::of(Target::Gfx90a, 0x0fff_u64).signed_offset(), 0xfff);
     }
 }

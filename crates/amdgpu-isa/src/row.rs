@@ -188,6 +188,9 @@ pub mod flags {
     /// The instruction multiplies matrices of 16 by 16 that the wave's registers hold. The types are those of waves of 32. In waves of
     /// 64, C and D have 4 registers instead of 8.
     pub const WMMA: u64 = 1 << 44;
+    /// The load gives each lane elements of a column of a matrix, as `WMMA` expects them. The type is that of waves of 32. In waves of 64, the
+    /// destination has half as many registers.
+    pub const TRANSPOSE: u64 = 1 << 45;
 
     /// The position of the number of bytes ([`Row::bytes`](super::Row::bytes)).
     pub(super) const BYTES_SHIFT: u32 = 56;

@@ -99,6 +99,12 @@ impl Target {
         matches!(self.generation(), Generation::Gfx11)
     }
 
+    /// Returns whether instructions are encoded as on gfx12.
+    #[inline]
+    pub const fn is_gfx12(self) -> bool {
+        matches!(self.generation(), Generation::Gfx12)
+    }
+
     /// Returns whether the target has what gfx942 introduced: it is gfx942 or gfx950.
     #[inline]
     pub const fn has_gfx942_instructions(self) -> bool {

@@ -444,7 +444,7 @@ fn of_immediates(all: &mut BTreeSet<[u32; 2]>) {
 
 /// Returns the encodings of the golden list, in order, each with dwords after it, which may not belong to it.
 pub(super) fn encodings(target: Target) -> Vec<[u32; 3]> {
-    if target.is_gfx11() {
+    if target.is_rdna() {
         return gfx11::encodings(target);
     }
     let mut all = BTreeSet::new();

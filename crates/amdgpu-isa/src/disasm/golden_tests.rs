@@ -1,11 +1,11 @@
-//! Compares the disassembler with LLVM's, by a list that LLVM generated: `tests/data/disassembly.txt`, and
-//! `tests/data/disassembly-gfx11.txt` for gfx11.
+//! Compares the disassembler with LLVM's, by lists that LLVM generated: `tests/data/disassembly.txt`, and
+//! `tests/data/disassembly-gfx11.txt` and `disassembly-gfx12.txt` for gfx11 and gfx12.
 //!
 //! `cargo test -p amdgpu-isa --lib golden -- --ignored` generates the list again with LLVM 15 and LLVM 22 (Debian's
 //! llvm-15 and llvm-22; `LLVM15` and `LLVM22` select other `bin` directories). A line has the targets, the dwords, and the
 //! text. For dwords that are not an instruction, the text is `-`, and all dwords that it could have are given. Targets are `90a`, `942`,
 //! `950` (`all` is these three), `11` and `115` for waves of 32 lanes, `11w64` and `115w64` for those of 64, `11w*` and `115w*` for both, and
-//! `11*` for all of these.
+//! `11*` for all of these. Those of gfx12 are `12`, `12w64` and `12*`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,15 +13,17 @@ use std::process::Command;
 
 use super::enumeration::{self, Random};
 use super::gfx11::golden_tests as gfx11;
+use super::gfx12::golden_tests as gfx12;
 use super::{disassemble, disassemble_lenient, disassemble_words, encoded_length};
 use crate::encoding::Encoding;
-use crate::target::{Isa, Target, WaveSize};
+use crate::target::{Generation, Isa, Target, WaveSize};
 
 const GFX9: &str = include_str!("../../tests/data/disassembly.txt");
+const GFX12: &str = include_str!("../../tests/data/disassembly-gfx12.txt");
 const GFX11: &str = include_str!("../../tests/data/disassembly-gfx11.txt");
 
-/// What the list has texts for, with the names in its lines: targets, and for gfx11 also the number of lanes of a wave.
-const ISAS: [(&str, Isa); 7] = [
+/// What the list has texts for, with the names in its lines: targets, and for RDNA also the number of lanes of a wave.
+const ISAS: [(&str, Isa); 9] = [
     ("90a", Isa::new(Target::Gfx90a, WaveSize::Wave64)),
     ("942", Isa::new(Target::Gfx942, WaveSize::Wave64)),
     ("950", Isa::new(Target::Gfx950, WaveSize::Wave64)),
@@ -29,10 +31,12 @@ const ISAS: [(&str, Isa); 7] = [
     ("11w64", Isa::new(Target::Gfx11, WaveSize::Wave64)),
     ("115", Isa::new(Target::Gfx115, WaveSize::Wave32)),
     ("115w64", Isa::new(Target::Gfx115, WaveSize::Wave64)),
+    ("12", Isa::new(Target::Gfx12, WaveSize::Wave32)),
+    ("12w64", Isa::new(Target::Gfx12, WaveSize::Wave64)),
 ];
 /// Short names for several of them.
-const GROUPS: [(&str, &[usize]); 4] =
-    [("all", &[0, 1, 2]), ("11*", &[3, 4, 5, 6]), ("11w*", &[3, 4]), ("115w*", &[5, 6])];
+const GROUPS: [(&str, &[usize]); 5] =
+    [("all", &[0, 1, 2]), ("11*", &[3, 4, 5, 6]), ("11w*", &[3, 4]), ("115w*", &[5, 6]), ("12*", &[7, 8])];
 
 /// Returns the places in [`ISAS`] that a line names.
 fn named(names: &str) -> Option<Vec<usize>> {
@@ -62,7 +66,7 @@ struct Line<'a> {
 }
 
 fn lines() -> impl Iterator<Item = Line<'static>> {
-    GFX9.lines().chain(GFX11.lines()).map(|line| {
+    GFX9.lines().chain(GFX11.lines()).chain(GFX12.lines()).map(|line| {
         let (names, mut rest) = line.split_once(' ').unwrap_or(("", ""));
         let places = named(names).unwrap_or_else(|| panic!("no target: {line}"));
         let hex = |text: &str| (text.len() == 8).then(|| u32::from_str_radix(text, 16).ok()).flatten();
@@ -100,7 +104,7 @@ fn the_text_is_llvms() {
 
 #[test]
 fn the_list_covers_every_row() {
-    for target in Target::EMULATED {
+    for target in Target::ALL {
         let mut named = BTreeSet::new();
         for line in lines().filter(|line| line.isas.iter().any(|isa| isa.target == target)) {
             // Two operations in one instruction have two mnemonics.
@@ -144,8 +148,9 @@ fn any_words_disassemble_or_not() {
 
 /// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
 fn known_difference(target: Target, words: &[u32; 3], text: &str) -> Option<&'static str> {
-    if target.is_gfx11() {
-        return gfx11::known_difference(words, text);
+    if target.is_rdna() {
+        let other = if target.is_gfx12() { gfx12::known_difference(words, text) } else { None };
+        return other.or_else(|| gfx11::known_difference(target, words, text));
     }
     if (target, text) == (Target::Gfx90a, "buffer_wbinvl1") {
         return Some("an opcode that other processors have");
@@ -249,18 +254,27 @@ fn llvm(isa: Isa, encodings: &[[u32; 3]], dir: &Path) -> Vec<(usize, Option<Stri
     texts
 }
 
+/// Returns the name of the list that has the texts for a target.
+fn file_of(target: Target) -> &'static str {
+    match target.generation() {
+        Generation::Gfx9 => "disassembly.txt",
+        Generation::Gfx10 | Generation::Gfx11 => "disassembly-gfx11.txt",
+        Generation::Gfx12 => "disassembly-gfx12.txt",
+    }
+}
+
 #[test]
 #[ignore = "makes the list anew; needs llvm-15 and llvm-22"]
 fn golden() {
     let dir = std::env::temp_dir().join(format!("amdgpu-isa-golden-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    let mut list: BTreeMap<(bool, Vec<u32>, String), Vec<usize>> = BTreeMap::new();
+    let mut list: BTreeMap<(&str, Vec<u32>, String), Vec<usize>> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     let mut unknown = Vec::new();
     for (place, (name, isa)) in ISAS.into_iter().enumerate() {
         let encodings = enumeration::encodings(isa.target);
         for (words, (count, text)) in encodings.iter().zip(llvm(isa, &encodings, &dir)) {
-            if isa.target.is_gfx11() && gfx11::is_misread(words) {
+            if isa.target.is_rdna() && gfx11::is_misread(words) {
                 *reasons.entry("a permutation of lanes that LLVM misreads").or_default() += 1;
                 continue;
             }
@@ -278,19 +292,19 @@ fn golden() {
                 _ => {}
             }
             // What is not an instruction is listed with the dwords that it could have.
-            let most = if isa.target.is_gfx11() { 3 } else { 2 };
+            let most = if isa.target.is_rdna() { 3 } else { 2 };
             let words = words[..if text.is_none() { most } else { count }].to_vec();
-            let places = list.entry((isa.target.is_gfx11(), words, text.unwrap_or("-".into()))).or_default();
+            let places = list.entry((file_of(isa.target), words, text.unwrap_or("-".into()))).or_default();
             if !places.contains(&place) {
                 places.push(place);
             }
         }
     }
     std::fs::remove_dir_all(&dir).unwrap();
-    for (is_gfx11, name) in [(false, "disassembly.txt"), (true, "disassembly-gfx11.txt")] {
+    for name in ISAS.map(|(_, isa)| file_of(isa.target)).into_iter().collect::<BTreeSet<_>>() {
         let lines: String = list
             .iter()
-            .filter(|((gfx11, ..), _)| *gfx11 == is_gfx11)
+            .filter(|((file, ..), _)| *file == name)
             .map(|((_, words, text), places)| {
                 let words: Vec<String> = words.iter().map(|word| format!("{word:08x}")).collect();
                 format!("{} {} {text}\n", name_of(places), words.join(" "))

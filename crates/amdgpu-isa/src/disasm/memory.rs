@@ -40,6 +40,8 @@ impl Words {
         let row = self.row(Encoding::Ds, f.op)?;
         let (acc, gds) = (f.acc, f.gds);
         let is_gws = row.is(GWS);
+        // gfx12 has no GDS.
+        self.reserved(gds && self.target.is_gfx12())?;
         let permutes = matches!(row.name, "ds_permute_b32" | "ds_bpermute_b32");
         let free = row.is(ATOMIC) && row.dst != Ty::None || row.src[2] != Ty::None;
         t.mnemonic(row.name, "");
@@ -178,6 +180,11 @@ impl Words {
         format: Option<String>,
         lds: bool,
     ) -> Result<(), NotAnInstruction> {
+        self.reserved(f.nv)?;
+        // The highest bit of 24 must be clear.
+        if f.offset > 0x7f_ffff {
+            return Err(NotAnInstruction);
+        }
         let data = if row.src[0] == Ty::None { row.dst } else { row.src[0] };
         if !lds {
             let status = u32::from(f.tfe);
@@ -205,8 +212,17 @@ impl Words {
         Ok(())
     }
 
+    /// Appends the cache policy of a buffer instruction.
+    fn buffer_policy(&self, t: &mut Text<'_>, row: &Row, f: fields::Buffer, slc: bool, scc: bool) {
+        if self.target.is_gfx12() {
+            return self.hint_and_scope(t, row, f.th, f.scope);
+        }
+        self.cache_policy(t, f.glc, slc, scc);
+        t.flag(f.dlc, "dlc");
+    }
+
     pub(super) fn mubuf(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let long = self.long()?;
+        let long = self.whole()?;
         let (f, fields::Mubuf { scc, lds, slc, op }) =
             (fields::Buffer::of(self.target, long), fields::Mubuf::of(self.target, long));
         let row = self.row(Encoding::Mubuf, op)?;
@@ -223,33 +239,32 @@ impl Words {
             let invalidates = of_l1 || row.name == "buffer_invl2";
             let acc = f.acc && !of_l1;
             self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;
-            self.reserved(self.target.is_gfx11() && (f.glc || f.dlc || f.tfe))?;
+            self.reserved(self.target.is_rdna() && (f.glc || f.dlc || f.tfe))?;
             if self.has_scopes() {
                 self.cache_policy(t, f.glc, false, scc);
             }
             return Ok(());
         }
         self.buffer(t, row, f, None, lds)?;
-        self.cache_policy(t, f.glc, slc, scc);
-        t.flag(f.dlc, "dlc");
+        self.buffer_policy(t, row, f, slc, scc);
         t.flag(f.tfe, "tfe");
         t.flag(lds, "lds");
         Ok(())
     }
 
     pub(super) fn mtbuf(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let long = self.long()?;
+        let long = self.whole()?;
         let (f, typed) = (fields::Buffer::of(self.target, long), fields::Mtbuf::of(self.target, long));
         let row = self.row(Encoding::Mtbuf, typed.op)?;
         t.mnemonic(row.name, "");
         self.reserved(f.tfe)?;
-        let format = match self.target.is_gfx11() {
+        let format = match self.target.is_rdna() {
             true => names::buffer_format(typed.format),
             false => buffer_format(typed.format),
         };
         self.buffer(t, row, f, format, false)?;
-        self.cache_policy(t, f.glc, typed.slc, typed.scc);
-        t.flag(f.dlc, "dlc");
+        self.buffer_policy(t, row, f, typed.slc, typed.scc);
+        t.flag(f.tfe, "tfe");
         Ok(())
     }
 }

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod enumeration;
 mod gfx11;
+mod gfx12;
 #[cfg(test)]
 mod golden_tests;
 mod image;

@@ -65,11 +65,12 @@ impl Accepts {
     /// Returns the modifiers that a row accepts in VOP3.
     pub(super) fn vop3(row: &Row, encoding: Encoding, target: Target) -> Accepts {
         let (name, gfx942, gfx11) = (row.name, target != Target::Gfx90a, target.is_gfx11());
+        let (gfx12, rdna) = (target.is_gfx12(), target.is_rdna());
         if row.is(CVT_MANY) {
             return Accepts::NOTHING;
         }
         let float = match name {
-            "v_cndmask_b32" | "v_cndmask_b16" | "v_cmp_class_f16" | "v_cmpx_class_f16" if gfx11 => 3,
+            "v_cndmask_b32" | "v_cndmask_b16" | "v_cmp_class_f16" | "v_cmpx_class_f16" if rdna => 3,
             "v_cndmask_b32" => 3,
             "v_cvt_scalef32_sr_pk_fp4_f32" => 5,
             _ if row.is(CVT_BITS) => 0,
@@ -77,8 +78,10 @@ impl Accepts {
         };
         let halves = sources(row, |ty| matches!(ty, Ty::F16 | Ty::I16)) != 0 && !name.contains("_legacy_")
             || row.is(CVT_PARTS)
-            || gfx942 && matches!(name, "v_alignbit_b32" | "v_alignbyte_b32");
-        let op_sel = if encoding == Encoding::Vop3 && halves || gfx11 && has_half(row) {
+            || gfx942 && matches!(name, "v_alignbit_b32" | "v_alignbyte_b32")
+            || gfx12 && has_half(row);
+        let whole = gfx12 && reads_low_halves(name);
+        let op_sel = if encoding == Encoding::Vop3 && halves && !whole || gfx11 && has_half(row) {
             OpSel::All
         } else {
             OpSel::Ignored
@@ -88,14 +91,16 @@ impl Accepts {
             starts(name, &["v_ldexp_", "v_trig_preop_f64", "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"]);
         let ignored = match name {
             "v_cvt_sr_f16_f32" | "v_cvt_sr_bf16_f32" => 2,
+            "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32" if gfx12 => 2,
+            "v_cvt_pk_f32_fp8" | "v_cvt_pk_f32_bf8" if gfx12 => 1,
             // Also those of a third source.
             _ if starts(name, &["v_cvt_sr_", "v_cvt_scalef32_pk_fp4_"]) => 7 & !float,
             _ if row.is(CVT_PARTS) => sources(row, |ty| ty != Ty::None) & !float,
             _ if row.flags & SDST != 0 => 0,
             // The mask of classes.
-            "v_cmpx_class_f32" | "v_cmpx_class_f64" if gfx11 => 2,
+            "v_cmpx_class_f32" | "v_cmpx_class_f64" if rdna => 2,
             _ if gfx11 && has_half(row) => sources(row, |ty| ty != Ty::None) & !float,
-            _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
+            _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && (!gfx942 || gfx12) => {
                 sources(row, |ty| ty != Ty::None) & !float
             }
             _ => 0,
@@ -105,7 +110,7 @@ impl Accepts {
             ignored,
             sext: if mixed && !gfx942 { ignored } else { 0 },
             clamp: clamps(row, encoding, float, op_sel, target),
-            omod: multiplies(row, encoding, float, op_sel, gfx942),
+            omod: multiplies(row, encoding, float, op_sel, target),
             op_sel,
         }
     }
@@ -136,6 +141,28 @@ fn is_plain_half(row: &Row) -> bool {
     names.contains(&row.name)
 }
 
+/// The conversions of eight-bit floats whose results gfx9 can multiply and clamp.
+const EIGHT_BITS: [&str; 4] = ["v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8"];
+
+/// Returns whether an instruction of gfx12 has operands of 16 bits in the low halves of registers only.
+fn reads_low_halves(name: &str) -> bool {
+    let names = [
+        "v_and_b16",
+        "v_or_b16",
+        "v_xor_b16",
+        "v_cndmask_b16",
+        "v_lshlrev_b16",
+        "v_lshrrev_b16",
+        "v_ashrrev_i16",
+        "v_max_i16",
+        "v_max_u16",
+        "v_min_i16",
+        "v_min_u16",
+        "v_mul_lo_u16",
+    ];
+    names.contains(&name) || name.starts_with("v_s_")
+}
+
 /// Returns whether the clamp bit may be set.
 fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Target) -> bool {
     let saturates = row.flags & SAT != 0;
@@ -143,7 +170,8 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Targe
         // The second source of v_cmp_class is no float.
         _ if encoding == Encoding::Vopc => float == 3 && !row.name.contains("_class_"),
         "v_cndmask_b32" | "v_mul_lo_u16" | "v_bitop3_b16" => false,
-        _ if target.is_gfx11() && is_plain_half(row) => false,
+        name if EIGHT_BITS.contains(&name) && target.is_gfx12() => false,
+        _ if target.is_rdna() && is_plain_half(row) => false,
         "v_mul_i32_i24" | "v_mul_u32_u24" => true,
         _ if row.is(CVT_PARTS) => false,
         _ => float != 0 || is_float(row.dst) || saturates || row.is(CVT_BITS) || op_sel == OpSel::All,
@@ -151,7 +179,8 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Targe
 }
 
 /// Returns whether the result may be multiplied.
-fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: bool) -> bool {
+fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Target) -> bool {
+    let (gfx942, is_gfx12) = (target != Target::Gfx90a, target.is_gfx12());
     let whole =
         ["v_cvt_rpi_i32_f32", "v_cvt_flr_i32_f32", "v_frexp_exp_i32_f32", "v_pack_b32_f16", "v_cndmask_b32"];
     let whole_11 = ["v_cvt_nearest_i32_f32", "v_cvt_floor_i32_f32", "v_cndmask_b16"];
@@ -167,6 +196,7 @@ fn multiplies(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, gfx942: b
     ];
     match row.name {
         _ if encoding == Encoding::Vopc => false,
+        name if EIGHT_BITS.contains(&name) => !is_gfx12,
         name if whole.contains(&name) || whole_11.contains(&name) || starts(name, &packs) => false,
         name if row.is(CVT_PARTS) || is_integer_dot(name) => false,
         _ if op_sel == OpSel::All => gfx942 && (float != 0 || row.name.starts_with("v_cvt_f16_")),

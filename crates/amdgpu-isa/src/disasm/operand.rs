@@ -124,7 +124,8 @@ impl Words {
     pub(super) fn scalar(&self, code: u32, count: u32) -> Result<Operand, NotAnInstruction> {
         let bank = |bank, code: u32, registers: u32| {
             // Tuples are aligned: pairs to 2, larger ones to 4. The lower bits are ignored.
-            let first = code / count.min(4) * count.min(4);
+            let alignment = count.next_power_of_two().min(4);
+            let first = code / alignment * alignment;
             if first + count > registers {
                 return Err(NotAnInstruction);
             }
@@ -135,11 +136,11 @@ impl Words {
             (2, Some(pair)) => Ok(Operand::Named(pair)),
             _ => Err(NotAnInstruction),
         };
-        let gfx11 = self.target.is_gfx11();
+        let rdna = self.target.is_rdna();
         match code {
             // LLVM accepts tuples that end with registers of other names.
             0..=LAST_SGPR => bank("s", code, LAST_SGPR + 5),
-            102..=105 if gfx11 => bank("s", code, LAST_SGPR + 5),
+            102..=105 if rdna => bank("s", code, LAST_SGPR + 5),
             102 => named("flat_scratch_lo", Some("flat_scratch")),
             103 => named("flat_scratch_hi", None),
             104 => named("xnack_mask_lo", Some("xnack_mask")),
@@ -147,9 +148,9 @@ impl Words {
             106 => named("vcc_lo", Some("vcc")),
             107 => named("vcc_hi", None),
             108..=123 => bank("ttmp", code - 108, 16),
-            124 if gfx11 => Ok(Operand::Named("null")),
+            124 if rdna => Ok(Operand::Named("null")),
             124 => named("m0", None),
-            125 if gfx11 => named("m0", None),
+            125 if rdna => named("m0", None),
             // Reserved before gfx10; LLVM prints this name.
             125 => Ok(Operand::Named("null")),
             126 => named("exec_lo", Some("exec")),
@@ -190,7 +191,7 @@ impl Words {
             252 => "src_execz",
             253 => "src_scc",
             // LLVM 15 accepts it for all sources of one register, LLVM 22 for those of vector instructions.
-            254 if ty.dwords() == 1 && !self.target.is_gfx11() && (is_vector_alu || !self.since_gfx942()) => {
+            254 if ty.dwords() == 1 && !self.target.is_rdna() && (is_vector_alu || !self.since_gfx942()) => {
                 "src_lds_direct"
             }
             _ => return Err(NotAnInstruction),
@@ -208,7 +209,7 @@ impl Words {
     /// Returns a literal of an instruction of gfx11 that has no constants of 16 bits, so that none could replace it.
     pub(super) fn without_half_constants(&self, operand: Operand) -> Operand {
         match operand {
-            Operand::Literal(bits) if self.target.is_gfx11() && HALF.contains(&bits) => Operand::Hex(bits),
+            Operand::Literal(bits) if self.target.is_rdna() && HALF.contains(&bits) => Operand::Hex(bits),
             operand => operand,
         }
     }

@@ -21,7 +21,7 @@ impl Words {
         }
         if row.is(WMMA) {
             t.mnemonic(row.name, "");
-            return self.wmma(t, row, f);
+            return if self.target.is_gfx12() { self.matrix_of_wave(t, row, f) } else { self.wmma(t, row, f) };
         }
         let control = self.control(f.src0)?;
         if control.is_some() {
@@ -50,6 +50,10 @@ impl Words {
         }
         // In LLVM 22, dot products of bytes and nibbles have no op_sel.
         let whole = self.since_gfx942() && row.is(DOT) && row.src[0] == Ty::B32;
+        if row.name.starts_with("v_dot4_f32_") {
+            // Only the addend has a sign that can be changed.
+            self.reserved((neg_lo | neg_hi) & 3 != 0 || op_sel_hi != 7 || f.clamp)?;
+        }
         let signs = if self.since_gfx942() { all } else { all & signs(row) };
         self.reserved((neg_lo | neg_hi) & !signs != 0 || op_sel & !all != 0 || whole && op_sel != 0)?;
         let (neg_lo, neg_hi, op_sel) = (neg_lo & all, neg_hi & all, op_sel & all);
@@ -64,7 +68,7 @@ impl Words {
             let operand = match (code, control) {
                 (..256, Some(_)) if n == 1 && mixed => return Err(NotAnInstruction),
                 (_, Some(control)) if n == 0 => self.vector(control.register(), 1, false)?,
-                (LITERAL, _) if self.target.is_gfx11() => {
+                (LITERAL, _) if self.target.is_rdna() => {
                     let value = self.literal()?;
                     self.literal_operand(value, ty)
                 }

@@ -51,9 +51,10 @@ impl Words {
         t.mnemonic(row.name, "");
         self.destination(t, row, f.sdst)?;
         if row.name.starts_with("s_sendmsg_rtn") {
-            Self::returning_message(t, f.src0);
+            self.returning_message(t, f.src0);
         } else if row.src[0] != Ty::None {
-            if wants_register(row.name) && is_constant(f.src0) {
+            let is_barrier = row.name.contains("_barrier_");
+            if wants_register(row.name) && is_constant(f.src0) || is_barrier && f.src0 == LITERAL {
                 return Err(NotAnInstruction);
             }
             // LLVM prints the literals of these as those of 32 bits.
@@ -121,15 +122,15 @@ impl Words {
     pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sopp::of(self.target, self.first);
         let row = self.row(Encoding::Sopp, f.op)?;
-        let (imm, gfx11) = (f.simm as u16, self.target.is_gfx11());
+        let (imm, rdna) = (f.simm as u16, self.target.is_rdna());
         t.mnemonic(row.name, "");
         match row.name {
             _ if row.is(BRANCH) => {
                 self.branch = Some(imm as i16);
                 t.operand(imm);
             }
-            _ if gfx11 && self.named_immediate(t, row, imm)? => {}
-            "s_waitcnt" => t.operand(Waitcnt { bits: imm, gfx11 }),
+            _ if rdna && self.named_immediate(t, row, imm)? => {}
+            "s_waitcnt" => t.operand(Waitcnt { bits: imm, gfx11: rdna }),
             "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.since_gfx942() }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
             "s_set_valu_coexec_mode" => {
@@ -145,6 +146,7 @@ impl Words {
             | "s_ttracedata"
             | "s_endpgm_saved"
             | "s_wait_idle"
+            | "s_barrier_leave"
             | "s_code_end"
             | "s_set_gpr_idx_off"
             | "s_endpgm_ordered_ps_done" => return self.reserved(imm != 0),

@@ -19,7 +19,7 @@ impl Words {
         row: &Row,
         encoding: Encoding,
     ) -> Result<(), NotAnInstruction> {
-        if self.target.is_gfx11() {
+        if self.target.is_rdna() {
             return Err(NotAnInstruction);
         }
         let control = self.literal()?;

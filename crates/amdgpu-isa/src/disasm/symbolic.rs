@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::gfx11::names::hardware_register;
-use crate::target::Target;
+use super::{gfx11, gfx12};
+use crate::target::{Generation, Target};
 
 /// The counters of `s_waitcnt`. A counter with its largest value waits for nothing and is omitted.
 pub(super) struct Waitcnt {
@@ -41,8 +41,10 @@ pub(super) struct Hwreg {
 impl Hwreg {
     /// Returns the name; `None` if the register has none.
     fn name(self, id: u16) -> Option<&'static str> {
-        if self.target.is_gfx11() {
-            return hardware_register(id);
+        match self.target.generation() {
+            Generation::Gfx9 => {}
+            Generation::Gfx10 | Generation::Gfx11 => return gfx11::names::hardware_register(id),
+            Generation::Gfx12 => return gfx12::names::hardware_register(id),
         }
         let gfx942 = self.target.has_gfx942_instructions();
         Some(match id {

@@ -77,7 +77,7 @@ impl Words {
         if matches!(code, SDWA | DPP) {
             return self.controlled(t, row, Encoding::Vop1);
         }
-        if self.target.is_gfx11() && code < 256 && wants_vector(row.name) {
+        if self.target.is_rdna() && code < 256 && wants_vector(row.name) {
             return Err(NotAnInstruction);
         }
         t.mnemonic(row.name, self.short_suffix(row));
@@ -152,7 +152,7 @@ impl Words {
         }
         let packed = encoding == Encoding::Vop2 && is_packed_accumulation(row.name);
         self.reserved(packed && !self.since_gfx942())?;
-        if self.target.is_gfx11() && matches!(row.name, "v_dot2acc_f32_f16" | "v_pk_fmac_f16") {
+        if self.target.is_rdna() && matches!(row.name, "v_dot2acc_f32_f16" | "v_pk_fmac_f16") {
             return Err(NotAnInstruction);
         }
         if row.dst == Ty::None && !self.writes_only_exec(row) {
@@ -191,11 +191,12 @@ impl Words {
             self.can_be_controlled(row)?;
         }
         let sources = self.long_sources(t, row, fields::Vop3 { abs, op_sel, ..f }, accepts, control)?;
+        self.reserved(row.name.ends_with("_var_b32") && f.op_sel & 4 != 0)?;
         if row.name.starts_with("v_permlane") && f.op_sel & 3 != 0 {
             // Whether inactive lanes are read, and what lanes out of range read.
             t.modifier(Bits { name: "op_sel", bits: f.op_sel & 3, count: 2 });
         }
-        if accepts.op_sel == OpSel::All {
+        if !self.converted_part(t, row, op_sel, control.is_some())? && accepts.op_sel == OpSel::All {
             self.op_sel(t, row, op_sel, sources, control.is_some())?;
         }
         t.flag(f.clamp, "clamp");
@@ -361,7 +362,10 @@ impl Words {
     ) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
-            _ if self.target.is_gfx11() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
+            _ if self.target.is_rdna() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
+            ("v_permlane16_var_b32" | "v_permlanex16_var_b32", _) if !vgpr => Err(NotAnInstruction),
+            // These have scalar operands only.
+            (name, _) if name.starts_with("v_s_") && (vgpr || controlled) => Err(NotAnInstruction),
             ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) => Err(NotAnInstruction),
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
             ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
@@ -372,16 +376,16 @@ impl Words {
             // Conversions of many elements, and of a pair.
             _ if matches!(ty, Ty::Wide(6..) | Ty::P32) && !vgpr => Err(NotAnInstruction),
             ("v_ldexp_f16" | "v_cmp_class_f16" | "v_cmpx_class_f16", 1)
-                if ty == Ty::I16 && self.target.is_gfx11() =>
+                if ty == Ty::I16 && self.target.is_rdna() =>
             {
                 self.long_source(row, n, code, Ty::F16, controlled)
             }
-            _ if code == LITERAL && self.target.is_gfx11() => {
+            _ if code == LITERAL && self.target.is_rdna() => {
                 let value = self.literal()?;
                 Ok(self.literal_operand(value, ty))
             }
             ("v_fmac_f32" | "v_fmac_f16", 1)
-                if code < 256 && is_number(code) && self.target.is_gfx11() && controlled =>
+                if code < 256 && is_number(code) && self.target.is_rdna() && controlled =>
             {
                 Err(NotAnInstruction)
             }
@@ -395,7 +399,7 @@ impl Words {
     fn short_suffix(&self, row: &Row) -> &'static str {
         let only_short =
             ["v_dot2acc_f32_f16", "v_permlane64_b32", "v_pk_fmac_f16", "v_swap_b16", "v_swaprel_b32"];
-        if self.target.is_gfx11() && only_short.contains(&row.name) { "" } else { "_e32" }
+        if self.target.is_rdna() && only_short.contains(&row.name) { "" } else { "_e32" }
     }
 
     /// Returns a scalar destination in a field of 8 bits.

@@ -108,6 +108,17 @@ impl Words {
         if self.len > self.given { Err(NotAnInstruction) } else { Ok(self.words[self.encoded]) }
     }
 
+    /// Returns the dwords of a long encoding, two or three, the first in the lowest bits.
+    pub(super) fn whole(&mut self) -> Result<u128, NotAnInstruction> {
+        let long = u128::from(self.long()?);
+        if Encoding::of(self.target, self.first).map(|encoding| encoding.dwords(self.target)) != Some(3) {
+            return Ok(long);
+        }
+        let third = self.literal()?;
+        self.encoded = 3;
+        Ok(long | u128::from(third) << 64)
+    }
+
     /// Returns the two dwords of a long encoding, the first in the low half.
     pub(super) fn long(&mut self) -> Result<u64, NotAnInstruction> {
         let second = self.literal()?;

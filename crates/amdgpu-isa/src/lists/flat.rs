@@ -65,6 +65,8 @@ macro_rules! flat {
             flat_atomic_cmpswap_f32 -1 -1 -1 B32, [B64, Z, Z], ATOMIC | COMPARE | FLOAT | M4;
             flat_atomic_min_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             flat_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
+            flat_atomic_sub_clamp_u32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | M4;
+            flat_atomic_cond_sub_u32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | M4;
         }
     };
 }
@@ -144,6 +146,18 @@ macro_rules! global {
             global_atomic_cmpswap_f32 -1 -1 -1 B32, [B64, Z, Z], ATOMIC | COMPARE | FLOAT | M4;
             global_atomic_min_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             global_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
+            // Cache control.
+            global_inv -1 -1 -1 Z, [Z, Z, Z], 0;
+            global_wb -1 -1 -1 Z, [Z, Z, Z], 0;
+            global_wbinv -1 -1 -1 Z, [Z, Z, Z], 0;
+            global_atomic_cond_sub_u32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | M4;
+            // M0 says which of the registers are loaded or stored.
+            global_load_block -1 -1 -1 W(32), [Z, Z, Z], LOAD | M0_IN | M4;
+            global_store_block -1 -1 -1 Z, [W(32), Z, Z], STORE | M0_IN | M4;
+            // Loads of the columns of a matrix. In waves of 64, the destination has half as many registers.
+            global_load_tr_b128 -1 -1 -1 W(4), [Z, Z, Z], LOAD | TRANSPOSE | M16;
+            global_load_tr_b64 -1 -1 -1 B64, [Z, Z, Z], LOAD | TRANSPOSE | M8;
+            global_atomic_ordered_add_b64 -1 -1 -1 B64, [B64, Z, Z], ATOMIC | M8;
         }
     };
 }
@@ -181,6 +195,10 @@ macro_rules! scratch {
             scratch_load_lds_ushort -1 40 40 Z, [Z, Z, Z], LOAD | TO_LDS | M2;
             scratch_load_lds_sshort -1 41 41 Z, [Z, Z, Z], LOAD | TO_LDS | SIGNED | M2;
             scratch_load_lds_dword -1 42 42 Z, [Z, Z, Z], LOAD | TO_LDS | M4;
+            // Operations that no target of gfx9's encodings has, under their names on RDNA.
+            // M0 says which of the registers are loaded or stored.
+            scratch_load_block -1 -1 -1 W(32), [Z, Z, Z], LOAD | M0_IN | M4;
+            scratch_store_block -1 -1 -1 Z, [W(32), Z, Z], STORE | M0_IN | M4;
         }
     };
 }

@@ -33,6 +33,11 @@ macro_rules! mimg {
             image_sample 32 -1 -1 Z, [Z, Z, Z], 0;
             // Operations that no target of gfx9's encodings has, under their names on RDNA.
             image_msaa_load -1 -1 -1 Z, [Z, Z, Z], LOAD;
+            image_atomic_add_flt -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
+            image_atomic_min_flt -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
+            image_atomic_max_flt -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
+            image_atomic_pk_add_f16 -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
+            image_atomic_pk_add_bf16 -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
         }
     };
 }

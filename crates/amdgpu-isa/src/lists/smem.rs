@@ -92,6 +92,22 @@ macro_rules! smem {
             s_atomic_dec_x2 172 172 172 Z, [B64, Z, Z], ATOMIC | M8;
             // Operations that no target of gfx9's encodings has, under their names on RDNA.
             s_gl1_inv -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_load_b96 -1 -1 -1 W(3), [Z, Z, Z], LOAD | M12;
+            s_load_i8 -1 -1 -1 B32, [Z, Z, Z], LOAD | SIGNED | M1;
+            s_load_u8 -1 -1 -1 B32, [Z, Z, Z], LOAD | M1;
+            s_load_i16 -1 -1 -1 B32, [Z, Z, Z], LOAD | SIGNED | M2;
+            s_load_u16 -1 -1 -1 B32, [Z, Z, Z], LOAD | M2;
+            s_buffer_load_b96 -1 -1 -1 W(3), [Z, Z, Z], LOAD | DESCRIPTOR | M12;
+            s_buffer_load_i8 -1 -1 -1 B32, [Z, Z, Z], LOAD | DESCRIPTOR | SIGNED | M1;
+            s_buffer_load_u8 -1 -1 -1 B32, [Z, Z, Z], LOAD | DESCRIPTOR | M1;
+            s_buffer_load_i16 -1 -1 -1 B32, [Z, Z, Z], LOAD | DESCRIPTOR | SIGNED | M2;
+            s_buffer_load_u16 -1 -1 -1 B32, [Z, Z, Z], LOAD | DESCRIPTOR | M2;
+            // Load caches in advance, from an address or from the program counter on.
+            s_prefetch_inst -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_prefetch_inst_pc_rel -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_prefetch_data -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_buffer_prefetch_data -1 -1 -1 Z, [Z, Z, Z], DESCRIPTOR;
+            s_prefetch_data_pc_rel -1 -1 -1 Z, [Z, Z, Z], 0;
         }
     };
 }

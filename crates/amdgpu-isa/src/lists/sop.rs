@@ -95,6 +95,14 @@ macro_rules! sop1 {
             s_floor_f16 -1 -1 -1 F16, [F16, Z, Z], 0;
             s_trunc_f16 -1 -1 -1 F16, [F16, Z, Z], 0;
             s_rndne_f16 -1 -1 -1 F16, [F16, Z, Z], 0;
+            // Barriers have numbers, which are in the source, or in M0. The lowest bits of M0 also say how many waves take part.
+            s_barrier_signal -1 -1 -1 Z, [B32, Z, Z], M0_IN;
+            s_barrier_signal_isfirst -1 -1 -1 Z, [B32, Z, Z], M0_IN;
+            s_get_barrier_state -1 -1 -1 B32, [B32, Z, Z], M0_IN;
+            s_barrier_init -1 -1 -1 Z, [B32, Z, Z], M0_IN;
+            s_barrier_join -1 -1 -1 Z, [B32, Z, Z], M0_IN;
+            s_alloc_vgpr -1 -1 -1 Z, [B32, Z, Z], 0;
+            s_sleep_var -1 -1 -1 Z, [B32, Z, Z], 0;
         }
     };
 }
@@ -175,6 +183,15 @@ macro_rules! sop2 {
             s_max_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
             s_mul_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
             s_fmac_f16 -1 -1 -1 F16, [F16, F16, Z], ACC;
+            // If a source is NaN, the result is NaN.
+            s_minimum_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            s_maximum_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            s_minimum_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
+            s_maximum_f16 -1 -1 -1 F16, [F16, F16, Z], 0;
+            // These three don't write SCC.
+            s_add_nc_u64 -1 -1 -1 B64, [B64, B64, Z], 0;
+            s_sub_nc_u64 -1 -1 -1 B64, [B64, B64, Z], 0;
+            s_mul_u64 -1 -1 -1 B64, [B64, B64, Z], 0;
         }
     };
 }
@@ -329,6 +346,19 @@ macro_rules! sopp {
             s_denorm_mode -1 -1 -1 Z, [Z, Z, Z], MODE_OUT;
             s_code_end -1 -1 -1 Z, [Z, Z, Z], 0;
             s_ttracedata_imm -1 -1 -1 Z, [Z, Z, Z], 0;
+            // Waits for the barrier that the immediate names.
+            s_barrier_wait -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_barrier_leave -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_loadcnt -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_storecnt -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_samplecnt -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_bvhcnt -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_expcnt -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_dscnt -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_kmcnt -1 -1 -1 Z, [Z, Z, Z], 0;
+            // The first counter's number is in bits 8 to 13, the second's in bits 0 to 5.
+            s_wait_loadcnt_dscnt -1 -1 -1 Z, [Z, Z, Z], 0;
+            s_wait_storecnt_dscnt -1 -1 -1 Z, [Z, Z, Z], 0;
         }
     };
 }

@@ -198,6 +198,33 @@ macro_rules! vop3 {
             v_and_b16 -1 -1 -1 I16, [I16, I16, Z], BITS | KEEP;
             v_or_b16 -1 -1 -1 I16, [I16, I16, Z], BITS | KEEP;
             v_xor_b16 -1 -1 -1 I16, [I16, I16, Z], KEEP;
+            // If a source is NaN, the result is NaN.
+            v_minimum3_f16 -1 -1 -1 F16, [F16, F16, F16], KEEP;
+            v_maximum3_f16 -1 -1 -1 F16, [F16, F16, F16], KEEP;
+            v_minimummaximum_f32 -1 -1 -1 F32, [F32, F32, F32], 0;
+            v_maximumminimum_f32 -1 -1 -1 F32, [F32, F32, F32], 0;
+            v_minimummaximum_f16 -1 -1 -1 F16, [F16, F16, F16], KEEP;
+            v_maximumminimum_f16 -1 -1 -1 F16, [F16, F16, F16], KEEP;
+            v_minimum_f64 -1 -1 -1 F64, [F64, F64, Z], 0;
+            v_maximum_f64 -1 -1 -1 F64, [F64, F64, Z], 0;
+            v_minimum_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            v_maximum_f32 -1 -1 -1 F32, [F32, F32, Z], 0;
+            v_minimum_f16 -1 -1 -1 F16, [F16, F16, Z], KEEP;
+            v_maximum_f16 -1 -1 -1 F16, [F16, F16, Z], KEEP;
+            // These compute once for the wave, from and to scalar registers.
+            v_s_exp_f32 -1 -1 -1 F32, [F32, Z, Z], SGPR_DST | TRANS;
+            v_s_exp_f16 -1 -1 -1 F16, [F16, Z, Z], SGPR_DST | TRANS;
+            v_s_log_f32 -1 -1 -1 F32, [F32, Z, Z], SGPR_DST | TRANS;
+            v_s_log_f16 -1 -1 -1 F16, [F16, Z, Z], SGPR_DST | TRANS;
+            v_s_rcp_f32 -1 -1 -1 F32, [F32, Z, Z], SGPR_DST | TRANS;
+            v_s_rcp_f16 -1 -1 -1 F16, [F16, Z, Z], SGPR_DST | TRANS;
+            v_s_rsq_f32 -1 -1 -1 F32, [F32, Z, Z], SGPR_DST | TRANS;
+            v_s_rsq_f16 -1 -1 -1 F16, [F16, Z, Z], SGPR_DST | TRANS;
+            v_s_sqrt_f32 -1 -1 -1 F32, [F32, Z, Z], SGPR_DST | TRANS;
+            v_s_sqrt_f16 -1 -1 -1 F16, [F16, Z, Z], SGPR_DST | TRANS;
+            // Like `v_permlane16_b32`, but each lane's register has the number of the lane that it reads.
+            v_permlane16_var_b32 -1 -1 -1 B32, [B32, B32, Z], BITS;
+            v_permlanex16_var_b32 -1 -1 -1 B32, [B32, B32, Z], BITS;
         }
     };
 }

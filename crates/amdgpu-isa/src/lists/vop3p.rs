@@ -151,6 +151,29 @@ macro_rules! vop3p {
             v_wmma_bf16_16x16x16_bf16 -1 -1 -1 W(8), [W(8), W(8), W(8)], WMMA;
             v_wmma_i32_16x16x16_iu8 -1 -1 -1 W(8), [W(4), W(4), W(8)], WMMA;
             v_wmma_i32_16x16x16_iu4 -1 -1 -1 W(8), [B64, B64, W(8)], WMMA;
+            v_pk_minimum_f16 -1 -1 -1 P16F, [P16F, P16F, Z], 0;
+            v_pk_maximum_f16 -1 -1 -1 P16F, [P16F, P16F, Z], 0;
+            v_dot4_f32_fp8_bf8 -1 -1 -1 F32, [B32, B32, F32], DOT;
+            v_dot4_f32_bf8_fp8 -1 -1 -1 F32, [B32, B32, F32], DOT;
+            v_dot4_f32_fp8_fp8 -1 -1 -1 F32, [B32, B32, F32], DOT;
+            v_dot4_f32_bf8_bf8 -1 -1 -1 F32, [B32, B32, F32], DOT;
+            v_wmma_f32_16x16x16_fp8_fp8 -1 -1 -1 W(8), [B64, B64, W(8)], WMMA;
+            v_wmma_f32_16x16x16_fp8_bf8 -1 -1 -1 W(8), [B64, B64, W(8)], WMMA;
+            v_wmma_f32_16x16x16_bf8_fp8 -1 -1 -1 W(8), [B64, B64, W(8)], WMMA;
+            v_wmma_f32_16x16x16_bf8_bf8 -1 -1 -1 W(8), [B64, B64, W(8)], WMMA;
+            v_wmma_i32_16x16x32_iu4 -1 -1 -1 W(8), [B64, B64, W(8)], WMMA;
+            // The destination is the addend. The third source has the positions of the elements of A that aren't zero.
+            v_swmmac_f32_16x16x32_f16 -1 -1 -1 W(8), [W(4), W(8), B32], WMMA | SPARSE | ACC;
+            v_swmmac_f32_16x16x32_bf16 -1 -1 -1 W(8), [W(4), W(8), B32], WMMA | SPARSE | ACC;
+            v_swmmac_f16_16x16x32_f16 -1 -1 -1 W(4), [W(4), W(8), B32], WMMA | SPARSE | ACC;
+            v_swmmac_bf16_16x16x32_bf16 -1 -1 -1 W(4), [W(4), W(8), B32], WMMA | SPARSE | ACC;
+            v_swmmac_i32_16x16x32_iu8 -1 -1 -1 W(8), [B64, W(4), B32], WMMA | SPARSE | ACC;
+            v_swmmac_i32_16x16x32_iu4 -1 -1 -1 W(8), [B32, B64, B32], WMMA | SPARSE | ACC;
+            v_swmmac_i32_16x16x64_iu4 -1 -1 -1 W(8), [B64, W(4), B32], WMMA | SPARSE | ACC;
+            v_swmmac_f32_16x16x32_fp8_fp8 -1 -1 -1 W(8), [B64, W(4), B32], WMMA | SPARSE | ACC;
+            v_swmmac_f32_16x16x32_fp8_bf8 -1 -1 -1 W(8), [B64, W(4), B32], WMMA | SPARSE | ACC;
+            v_swmmac_f32_16x16x32_bf8_fp8 -1 -1 -1 W(8), [B64, W(4), B32], WMMA | SPARSE | ACC;
+            v_swmmac_f32_16x16x32_bf8_bf8 -1 -1 -1 W(8), [B64, W(4), B32], WMMA | SPARSE | ACC;
         }
     };
 }

@@ -82,7 +82,7 @@ impl fmt::Display for Control {
 impl Words {
     /// Returns the control dword for which the code of source 0 stands; `None` if it is another source.
     pub(in super::super) fn control(&mut self, src0: u32) -> Result<Option<Control>, NotAnInstruction> {
-        if !self.target.is_gfx11() || !matches!(src0, LANES | LANES_INACTIVE | ROWS) {
+        if !self.target.is_rdna() || !matches!(src0, LANES | LANES_INACTIVE | ROWS) {
             return Ok(None);
         }
         let word = self.literal()?;
@@ -111,8 +111,10 @@ impl Words {
             "v_mul_hi_u32",
             "v_mul_lo_u32",
             "v_permlane16_b32",
+            "v_permlane16_var_b32",
             "v_permlane64_b32",
             "v_permlanex16_b32",
+            "v_permlanex16_var_b32",
             "v_pk_fmac_f16",
             "v_readlane_b32",
             "v_swap_b16",
@@ -176,19 +178,26 @@ impl Words {
 
     /// Returns whether a comparison writes EXEC and no other register.
     pub(in super::super) fn writes_only_exec(&self, row: &Row) -> bool {
-        self.target.is_gfx11() && row.name.starts_with("v_cmpx")
+        self.target.is_rdna() && row.name.starts_with("v_cmpx")
     }
 
     /// Returns the operand of a register in an 8-bit field of a short encoding. The highest bit selects the half of one of 16 bits.
     pub(in super::super) fn short_register(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match self.has_halves(ty) {
             true => Ok(Operand::Half { register: code & 0x7f, high: code & 0x80 != 0 }),
+            // On gfx12, LLVM has no high halves, which the highest bit would select.
+            false if self.target.is_gfx12() && is_half(ty) && code > 127 => Err(NotAnInstruction),
             false => self.vector(code, self.dwords(ty), false),
         }
     }
 
     /// Returns whether operands of a type are halves of registers.
     pub(in super::super) fn has_halves(&self, ty: Ty) -> bool {
-        self.target.is_gfx11() && matches!(ty, Ty::I16 | Ty::F16 | Ty::Bf16)
+        self.target.is_gfx11() && is_half(ty)
     }
+}
+
+/// Returns whether operands of a type have 16 bits.
+fn is_half(ty: Ty) -> bool {
+    matches!(ty, Ty::I16 | Ty::F16 | Ty::Bf16)
 }

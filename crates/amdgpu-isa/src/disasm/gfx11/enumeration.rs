@@ -1,8 +1,9 @@
-//! The encodings of gfx11 in the golden list: see [`super::super::enumeration`].
+//! The encodings of gfx11 and gfx12 in the golden list: see [`super::super::enumeration`].
 
 use std::collections::BTreeSet;
 
 use super::super::enumeration::{Fields, LITERALS, Random, seed};
+use super::super::gfx12::enumeration as gfx12;
 use crate::encoding::Encoding;
 use crate::row::flags::{MASK_IN, WMMA};
 use crate::row::{Row, Ty};
@@ -14,8 +15,6 @@ const NULL: u32 = 124;
 const LITERAL: u32 = 255;
 /// The codes of source 0 for a control dword.
 const CONTROLS: [u32; 3] = [233, 234, 250];
-/// The prefix and the position of the opcode are those of the older target, which has the same.
-const TARGET: Target = Target::Gfx11;
 
 /// Returns a control dword for a code of source 0.
 fn control(f: &mut Fields, code: u32, sources: usize) -> u32 {
@@ -48,14 +47,14 @@ fn long_sources(f: &mut Fields, count: usize, controlled: bool) -> (u32, u32) {
     (high, f.literal())
 }
 
-fn short_vector(f: &mut Fields, row: &Row, encoding: Encoding, op: u32, n: usize) -> [u32; 3] {
+fn short_vector(f: &mut Fields, target: Target, row: &Row, encoding: Encoding, op: u32, n: usize) -> [u32; 3] {
     let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
     let (registers, offset) = match encoding {
         Encoding::Vop1 => (f.vgpr() << 17, 384),
         Encoding::Vop2 => (f.vgpr() << 17 | f.vgpr() << 9, 256),
         _ => (f.vgpr() << 9, 0),
     };
-    let short = |rest: u32| encoding.first_dword(TARGET, op, rest);
+    let short = |rest: u32| encoding.first_dword(target, op, rest);
     match n % 8 {
         0 | 5 => [short(registers | f.source()), f.literal(), 0],
         1 => {
@@ -65,7 +64,7 @@ fn short_vector(f: &mut Fields, row: &Row, encoding: Encoding, op: u32, n: usize
         _ => {
             let masks = row.is(MASK_IN);
             let dst = if encoding == Encoding::Vopc { f.register() } else { f.vgpr() };
-            let first = Encoding::Vop3.first_dword(TARGET, offset + op, f.sparse(8) << 8 | dst);
+            let first = Encoding::Vop3.first_dword(target, offset + op, f.sparse(8) << 8 | dst);
             let (mut high, third) = long_sources(f, sources, n % 8 == 3);
             if masks {
                 high |= f.register() << 18;
@@ -76,13 +75,19 @@ fn short_vector(f: &mut Fields, row: &Row, encoding: Encoding, op: u32, n: usize
 }
 
 /// Returns variant `n` of the encodings of a row.
-fn encode(f: &mut Fields, row: &Row, encoding: Encoding, op: u32, n: usize) -> [u32; 3] {
+fn encode(f: &mut Fields, target: Target, row: &Row, encoding: Encoding, op: u32, n: usize) -> [u32; 3] {
     let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
-    let short = |rest: u32| encoding.first_dword(TARGET, op, rest);
+    let short = |rest: u32| encoding.first_dword(target, op, rest);
+    if let Some(words) = gfx12::memory(f, target, encoding, op, n) {
+        return words;
+    }
     match encoding {
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc => {
-            let rest = f.register() << 16 | f.scalar() << 8 | f.scalar();
-            [short(rest), f.literal(), 0]
+            // LLVM 22 crashes on a literal as the number of a barrier.
+            let is_barrier = row.name.contains("_barrier_");
+            let rest = f.register() << 16 | f.scalar() << 8;
+            let source = if is_barrier { f.long_scalar() } else { f.scalar() };
+            [short(rest | source), f.literal(), 0]
         }
         Encoding::Sopk | Encoding::Sopp => [short(f.register() << 16 | f.sparse(16)), f.literal(), 0],
         Encoding::Smem => {
@@ -91,7 +96,7 @@ fn encode(f: &mut Fields, row: &Row, encoding: Encoding, op: u32, n: usize) -> [
             let soffset = if n.is_multiple_of(2) { NULL } else { f.register() };
             [short(rest), soffset << 25 | f.sparse(21), 0]
         }
-        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => short_vector(f, row, encoding, op, n),
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => short_vector(f, target, row, encoding, op, n),
         Encoding::Vopd => {
             let high = f.source() | f.vgpr() << 9 | f.vgpr() << 17 | f.vgpr() << 24;
             [
@@ -152,15 +157,18 @@ fn of_rows(target: Target, all: &mut Encodings) {
                 Encoding::Vopc | Encoding::Ds => 5,
                 _ => 6,
             };
+            // The lists are to have about the same size.
+            let is_memory = gfx12::memory_operands(target, encoding).is_some();
+            let count = if is_memory { count - 2 } else { count - usize::from(target.is_gfx12()) };
             for n in 0..count {
-                all.insert(encode(&mut f, row, encoding, op.into(), n));
+                all.insert(encode(&mut f, target, row, encoding, op.into(), n));
             }
         }
     }
 }
 
 /// Adds every possible opcode, with registers as operands.
-fn of_opcodes(all: &mut Encodings) {
+fn of_opcodes(target: Target, all: &mut Encodings) {
     for encoding in Encoding::ALL {
         let (count, low, high) = match encoding {
             Encoding::Sop1 => (256, 0x0002_0004, 0),
@@ -181,32 +189,34 @@ fn of_opcodes(all: &mut Encodings) {
             Encoding::Mtbuf => (16, 0, 0x0401_0602),
             Encoding::Mimg => (256, 0x0104, 0x0001_0602),
         };
+        let (count, low, high, third) =
+            gfx12::memory_operands(target, encoding).unwrap_or((count, low, high, 0));
         for op in 0..count {
-            all.insert([encoding.first_dword(TARGET, op, low), high, 0]);
+            all.insert([encoding.first_dword(target, op, low), high, third]);
         }
     }
     for y in 0..32 {
         for x in 0..16 {
-            all.insert([Encoding::Vopd.first_dword(TARGET, x, 0x0704 | y << 17), 0x0406_0902, 0x1234]);
+            all.insert([Encoding::Vopd.first_dword(target, x, 0x0704 | y << 17), 0x0406_0902, 0x1234]);
         }
     }
 }
 
 /// Adds every value of operands that have named values.
-fn of_names(all: &mut Encodings) {
+fn of_names(target: Target, all: &mut Encodings) {
     for source in 96..=258 {
         if !matches!(source, 233 | 234 | 249 | 250) {
             // v_mov_b32, v_ceil_f64, v_mov_b16; v_add_f16, v_dot2acc_f32_f16.
             for op in [1, 24, 28] {
-                all.insert([Encoding::Vop1.first_dword(TARGET, op, 2 << 17 | source), 0x0001_0203, 0]);
+                all.insert([Encoding::Vop1.first_dword(target, op, 2 << 17 | source), 0x0001_0203, 0]);
             }
             for op in [50, 2] {
-                all.insert([Encoding::Vop2.first_dword(TARGET, op, source), 0x0001_0203, 0]);
+                all.insert([Encoding::Vop2.first_dword(target, op, source), 0x0001_0203, 0]);
             }
         }
         if source < 256 {
             for op in [0, 1] {
-                all.insert([Encoding::Sop1.first_dword(TARGET, op, source), 0x0001_0203, 0]);
+                all.insert([Encoding::Sop1.first_dword(target, op, source), 0x0001_0203, 0]);
             }
         }
         // v_pk_add_f16, v_pk_add_u16, v_fma_mix_f32, v_fma_f64, v_mad_i16.
@@ -218,44 +228,44 @@ fn of_names(all: &mut Encodings) {
             (Encoding::Vop3, 595),
         ] {
             let high = 0x0400_0000 | source << 9 | 0x102;
-            all.insert([encoding.first_dword(TARGET, op, 2), high, 0x0001_0203]);
+            all.insert([encoding.first_dword(target, op, 2), high, 0x0001_0203]);
         }
     }
     // s_getpc_b64 has no source.
     for destination in [0, 2, 80, 96, 100, 110] {
-        all.insert([Encoding::Sop1.first_dword(TARGET, 71, destination << 16), 0, 0]);
+        all.insert([Encoding::Sop1.first_dword(target, 71, destination << 16), 0, 0]);
     }
     for lane in [4, 106, 124, 125, 128, 191, 253] {
-        all.insert([Encoding::Vop3.first_dword(TARGET, 864, 5), lane << 9 | 0x102, 0]);
-        all.insert([Encoding::Vop3.first_dword(TARGET, 865, 5), lane << 9 | 3, 0]);
+        all.insert([Encoding::Vop3.first_dword(target, 864, 5), lane << 9 | 0x102, 0]);
+        all.insert([Encoding::Vop3.first_dword(target, 865, 5), lane << 9 | 3, 0]);
     }
     // Of ds_gws_*, ds_ordered_count and ds_*_gs_reg_rtn: only with the GDS bit, and with the operands that each has.
     for op in [24, 25, 26, 27, 28, 29, 63, 122, 123] {
         for (low, high) in [(0, 0), (5, 4), (0, 0x400), (5, 0x0600_0004), (0, 0x0600_0400)] {
-            all.insert([Encoding::Ds.first_dword(TARGET, op, 0x2_0000 | low), high, 0]);
+            all.insert([Encoding::Ds.first_dword(target, op, 0x2_0000 | low), high, 0]);
         }
     }
     // v_dual_mov_b32 has one source.
     for y in 0..19 {
-        all.insert([Encoding::Vopd.first_dword(TARGET, 8, y << 17 | 0x104), 0x0406_0000, 0x1234]);
+        all.insert([Encoding::Vopd.first_dword(target, 8, y << 17 | 0x104), 0x0406_0000, 0x1234]);
     }
     // v_permlane16_b32, v_permlanex16_b32: the lanes are scalars.
     for (n, lanes) in [4, 106, 124, 125, 128, 191, 253, 255].into_iter().enumerate() {
         for op in [603, 604] {
-            let first = Encoding::Vop3.first_dword(TARGET, op, 5 | (n as u32 & 3) << 11);
+            let first = Encoding::Vop3.first_dword(target, op, 5 | (n as u32 & 3) << 11);
             all.insert([first, lanes << 18 | 7 << 9 | 0x102, 0x1234]);
             all.insert([first, 7 << 18 | lanes << 9 | 0x103, 0x40]);
         }
     }
     for literal in LITERALS {
         for op in [1, 24, 28, 80] {
-            all.insert([Encoding::Vop1.first_dword(TARGET, op, LITERAL), literal, 0]);
+            all.insert([Encoding::Vop1.first_dword(target, op, LITERAL), literal, 0]);
         }
         for op in [2, 50, 55, 59, 60] {
-            all.insert([Encoding::Vop2.first_dword(TARGET, op, LITERAL), literal, 0]);
+            all.insert([Encoding::Vop2.first_dword(target, op, LITERAL), literal, 0]);
         }
         for op in [0, 1] {
-            all.insert([Encoding::Sop1.first_dword(TARGET, op, LITERAL), literal, 0]);
+            all.insert([Encoding::Sop1.first_dword(target, op, LITERAL), literal, 0]);
         }
         for (encoding, op) in [
             (Encoding::Vop3p, 15),
@@ -268,60 +278,62 @@ fn of_names(all: &mut Encodings) {
             (Encoding::Vop3, 828),
         ] {
             let high = 0x0400_0000 | LITERAL << 9 | 0x102;
-            all.insert([encoding.first_dword(TARGET, op, 0x4002), high, literal]);
+            all.insert([encoding.first_dword(target, op, 0x4002), high, literal]);
         }
-        all.insert([Encoding::Sopk.first_dword(TARGET, 19, 0xf801), literal, 0]);
+        all.insert([Encoding::Sopk.first_dword(target, 19, 0xf801), literal, 0]);
     }
 }
 
 /// Adds the values of the control dwords of DPP.
-fn of_controls(all: &mut Encodings) {
+fn of_controls(target: Target, all: &mut Encodings) {
     for control in 0..512 {
         // All permutations of four lanes would be too many.
         if control >= 256 || control % 7 == 0 {
-            all.insert([Encoding::Vop1.first_dword(TARGET, 1, 250), 0xff08_0004 | control << 8, 0]);
+            all.insert([Encoding::Vop1.first_dword(target, 1, 250), 0xff08_0004 | control << 8, 0]);
         }
     }
     for lanes in [0, 0x05_3977, 0x12_3456] {
         for code in [233, 234] {
-            all.insert([Encoding::Vop2.first_dword(TARGET, 50, code | 0x500), lanes << 8 | 0x84, 0]);
+            all.insert([Encoding::Vop2.first_dword(target, 50, code | 0x500), lanes << 8 | 0x84, 0]);
         }
     }
 }
 
 /// Adds every value of the immediates that have named values.
-fn of_immediates(all: &mut Encodings) {
-    let sopp = |op: u32, imm: u32| [Encoding::Sopp.first_dword(TARGET, op, imm & 0xffff), 0, 0];
+fn of_immediates(target: Target, all: &mut Encodings) {
+    let sopp = |op: u32, imm: u32| [Encoding::Sopp.first_dword(target, op, imm & 0xffff), 0, 0];
     for n in 0..64 {
         all.insert(sopp(9, n << 10 | 0x3f7));
         all.insert(sopp(9, n << 4 | 0xfc07));
         all.insert(sopp(9, n * 1031));
         all.insert(sopp(8, n * 1031 & !0x60));
         all.insert(sopp(8, (0xff9f ^ 1 << (n % 16)) & !(n >> 4)));
-        all.insert([Encoding::Sopk.first_dword(TARGET, 17, 2 << 16 | 0xf800 | n), 0, 0]);
-        all.insert([Encoding::Sopk.first_dword(TARGET, 18, 2 << 16 | n << 6 | 1), 0, 0]);
+        all.insert([Encoding::Sopk.first_dword(target, 17, 2 << 16 | 0xf800 | n), 0, 0]);
+        all.insert([Encoding::Sopk.first_dword(target, 18, 2 << 16 | n << 6 | 1), 0, 0]);
     }
     for n in 0..256 {
         all.insert(sopp(54, n));
         all.insert(sopp(if n % 2 == 0 { 54 } else { 55 }, n * 259));
-        all.insert([Encoding::Sop1.first_dword(TARGET, 76 + n % 2, 2 << 16 | n), 0, 0]);
+        all.insert([Encoding::Sop1.first_dword(target, 76 + n % 2, 2 << 16 | n), 0, 0]);
         all.insert(sopp(7, n * 8 + n % 7));
     }
     for imm in [0, 1, 16, 64, 65, 0x7fff, 0x8000, 0xfff0, 0xffff] {
-        for op in 0..64 {
+        let is_listed = |op: u32| !target.is_gfx12() || Encoding::Sopp.row(target, op).is_some();
+        for op in (0..if target.is_gfx12() { 80 } else { 64 }).filter(|op| is_listed(*op)) {
             all.insert(sopp(op, imm));
         }
-        for op in 24..28 {
-            all.insert([Encoding::Sopk.first_dword(TARGET, op, 124 << 16 | imm), 0, 0]);
+        // s_waitcnt_vscnt and its like.
+        for op in (24..28).filter(|_| !target.is_gfx12()) {
+            all.insert([Encoding::Sopk.first_dword(target, op, 124 << 16 | imm), 0, 0]);
         }
     }
     for n in 0..256u32 {
         let masks =
             [0x8000 | n, n * 129 & 0x7fff, 0x1f | (n & 31) << 10, n & 0x1f | (n >> 3) << 5, 0xc000 | n << 6];
-        all.insert([Encoding::Ds.first_dword(TARGET, 53, masks[n as usize % 5]), 0x0200_0004, 0]);
+        all.insert([Encoding::Ds.first_dword(target, 53, masks[n as usize % 5]), 0x0200_0004, 0]);
     }
-    for format in 0..128 {
-        all.insert([Encoding::Mtbuf.first_dword(TARGET, 3, format << 19), 0x8001_0604, 0]);
+    for format in (0..128).filter(|_| !target.is_gfx12()) {
+        all.insert([Encoding::Mtbuf.first_dword(target, 3, format << 19), 0x8001_0604, 0]);
     }
 }
 
@@ -329,9 +341,12 @@ fn of_immediates(all: &mut Encodings) {
 pub(in super::super) fn encodings(target: Target) -> Vec<[u32; 3]> {
     let mut all = BTreeSet::new();
     of_rows(target, &mut all);
-    of_opcodes(&mut all);
-    of_names(&mut all);
-    of_controls(&mut all);
-    of_immediates(&mut all);
+    of_opcodes(target, &mut all);
+    of_names(target, &mut all);
+    of_controls(target, &mut all);
+    of_immediates(target, &mut all);
+    if target.is_gfx12() {
+        gfx12::add(&mut all);
+    }
     all.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! MIMG of gfx11: the dimension decides the number of addresses, which may be in registers that a third dword names.
+//! MIMG of gfx11 and gfx12: the dimension decides the number of addresses, which may be in registers that a third dword names.
 
 use super::super::operand::any_vector;
 use super::super::text::Text;
@@ -49,7 +49,7 @@ fn registers(row: &Row, f: &fields::Mimg) -> Result<u32, NotAnInstruction> {
 
 impl Words {
     pub(in super::super) fn image(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Mimg::of(self.target, self.long()?);
+        let f = fields::Mimg::of(self.target, self.whole()?);
         let row = self.row(Encoding::Mimg, f.op)?;
         let halves = ["image_load", "image_load_mip", "image_store", "image_store_mip", "image_msaa_load"];
         self.reserved(f.ssamp != 0 || f.d16 && !halves.contains(&row.name))?;
@@ -61,6 +61,7 @@ impl Words {
             return Err(NotAnInstruction);
         }
         match f.nsa {
+            _ if self.target.is_gfx12() => self.addresses_of_gfx12(t, &f, count)?,
             true => self.separate_addresses(t, f.vaddr, count)?,
             false => t.try_operand(any_vector(f.vaddr, count, false))?,
         }
@@ -69,9 +70,14 @@ impl Words {
             t.modifier(format_args!("dmask:{:#x}", f.dmask));
         }
         t.modifier(format_args!("dim:SQ_RSRC_IMG_{}", DIMENSIONS[(f.dim & 7) as usize].0));
+        if self.target.is_gfx12() {
+            self.reserved(f.nv)?;
+            self.hint_and_scope(t, row, f.th, f.scope);
+        }
+        let glc = f.glc && !self.target.is_gfx12();
         let flags = [
             (f.unorm, "unorm"),
-            (f.glc, "glc"),
+            (glc, "glc"),
             (f.slc, "slc"),
             (f.dlc, "dlc"),
             (f.r128, "r128"),
@@ -83,6 +89,25 @@ impl Words {
         for (set, name) in flags {
             t.flag(set, name);
         }
+        Ok(())
+    }
+
+    /// Appends addresses in registers that need not follow each other. The instruction itself names them.
+    fn addresses_of_gfx12(
+        &self,
+        t: &mut Text<'_>,
+        f: &fields::Mimg,
+        count: u32,
+    ) -> Result<(), NotAnInstruction> {
+        // Only instructions for bounding volume hierarchies have as many.
+        if f.vaddr4 != 0 {
+            return Err(NotAnInstruction);
+        }
+        if count == 1 {
+            return t.try_operand(any_vector(f.vaddr, 1, false));
+        }
+        let registers = [f.vaddr, f.vaddr1, f.vaddr2, f.vaddr3];
+        t.operand(list(&registers[..count as usize])?);
         Ok(())
     }
 
@@ -102,12 +127,17 @@ impl Words {
         if count < 2 {
             return Err(NotAnInstruction);
         }
-        let mut list = String::from("[");
-        for (n, register) in registers.into_iter().enumerate().take(count as usize) {
-            list += if n == 0 { "" } else { ", " };
-            list += &any_vector(register, 1, false)?.to_string();
-        }
-        t.operand(list + "]");
+        t.operand(list(&registers[..count as usize])?);
         Ok(())
     }
+}
+
+/// Returns the text of vector registers in a list.
+fn list(registers: &[u32]) -> Result<String, NotAnInstruction> {
+    let mut list = String::from("[");
+    for (n, register) in registers.iter().enumerate() {
+        list += if n == 0 { "" } else { ", " };
+        list += &any_vector(*register, 1, false)?.to_string();
+    }
+    Ok(list + "]")
 }

@@ -25,16 +25,19 @@ pub(in super::super) fn hardware_register(id: u16) -> Option<&'static str> {
 }
 
 /// `sendmsg(NAME)`: the message of `s_sendmsg`, and of `s_sendmsg_rtn_b32`, whose codes have the highest of the 8 bits set.
-pub(super) struct Message(pub(super) u16);
+pub(super) struct Message {
+    pub(super) bits: u16,
+    pub(super) gfx12: bool,
+}
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 & 0xff {
+        let name = match self.bits & 0xff {
             1 => "MSG_INTERRUPT",
             2 => "MSG_HS_TESSFACTOR",
             3 => "MSG_DEALLOC_VGPRS",
-            5 => "MSG_STALL_WAVE_GEN",
-            6 => "MSG_HALT_WAVES",
+            5 if !self.gfx12 => "MSG_STALL_WAVE_GEN",
+            6 if !self.gfx12 => "MSG_HALT_WAVES",
             9 => "MSG_GS_ALLOC_REQ",
             0x80 => "MSG_RTN_GET_DOORBELL",
             0x81 => "MSG_RTN_GET_DDID",
@@ -43,9 +46,10 @@ impl fmt::Display for Message {
             0x84 => "MSG_RTN_SAVE_WAVE",
             0x85 => "MSG_RTN_GET_TBA",
             0x86 => "MSG_RTN_GET_TBA_TO_PC",
-            id if id == self.0 => return write!(f, "sendmsg({id}, 0, 0)"),
+            0x87 if self.gfx12 => "MSG_RTN_GET_SE_AID_ID",
+            id if id == self.bits => return write!(f, "sendmsg({id}, 0, 0)"),
             // Bits that belong to no field matter only if the message has no name.
-            _ => return write!(f, "{}", self.0),
+            _ => return write!(f, "{}", self.bits),
         };
         write!(f, "sendmsg({name})")
     }

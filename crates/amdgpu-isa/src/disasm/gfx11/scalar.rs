@@ -54,7 +54,7 @@ impl Words {
         imm: u16,
     ) -> Result<bool, NotAnInstruction> {
         match row.name {
-            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message(imm)),
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx12: self.target.is_gfx12() }),
             "s_delay_alu" => {
                 self.reserved(!Delay(imm).is_valid())?;
                 t.operand(Delay(imm));
@@ -66,14 +66,18 @@ impl Words {
             | "s_wait_event" => {
                 t.operand(Operand::Hex(u64::from(imm)));
             }
-            "s_waitcnt_depctr" => t.operand(DependencyCounters(imm)),
+            "s_waitcnt_depctr" | "s_wait_alu" => t.operand(DependencyCounters(imm)),
+            // The counts that gfx12 waits for have a name each.
+            name if name.starts_with("s_wait_") && name.contains("cnt") => {
+                t.operand(Operand::Hex(u64::from(imm)));
+            }
             _ => return Ok(false),
         }
         Ok(true)
     }
 
     /// Appends the message of `s_sendmsg_rtn_b32` and `s_sendmsg_rtn_b64`, which is in place of the source.
-    pub(in super::super) fn returning_message(t: &mut Text<'_>, code: u32) {
-        t.operand(Message(code as u16));
+    pub(in super::super) fn returning_message(&self, t: &mut Text<'_>, code: u32) {
+        t.operand(Message { bits: code as u16, gfx12: self.target.is_gfx12() });
     }
 }

@@ -1,4 +1,4 @@
-//! FLAT, GLOBAL and SCRATCH of gfx11.
+//! FLAT, GLOBAL and SCRATCH of gfx11 and gfx12.
 
 use super::super::memory::OFF;
 use super::super::text::Text;
@@ -6,19 +6,33 @@ use super::super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::Ty;
-use crate::row::flags::{ATOMIC, BY_LANE};
+use crate::row::flags::{ATOMIC, BY_LANE, TRANSPOSE};
+use crate::target::WaveSize;
 
 /// The code of `null`, which as an address stands for none.
 const NULL: u32 = 124;
 
 impl Words {
     pub(in super::super) fn segment(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-        let f = fields::Flat::of(self.target, self.long()?);
+        let f = fields::Flat::of(self.target, self.whole()?);
         let encoding = f.encoding().ok_or(NotAnInstruction)?;
         let row = self.row(encoding, f.op)?;
         t.mnemonic(row.name, "");
+        let gfx12 = self.target.is_gfx12();
+        // gfx1250 has these bits.
+        self.reserved(f.nv || f.scale_offset)?;
+        if gfx12 && f.sve && encoding != Encoding::Scratch {
+            return Err(NotAnInstruction);
+        }
+        if encoding == Encoding::Global && row.access().is_none() {
+            // Cache control has no operands.
+            self.hint_and_scope(t, row, f.th, f.scope);
+            return if f.saddr == NULL { Ok(()) } else { Err(NotAnInstruction) };
+        }
         if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) {
-            t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
+            let shared = row.is(TRANSPOSE) && self.wave == WaveSize::Wave64;
+            let registers = if shared { self.dwords(row.dst) / 2 } else { self.dwords(row.dst) };
+            t.try_operand(self.vector(f.vdst, registers, false))?;
         }
         self.reserved(encoding == Encoding::Flat && f.saddr != NULL)?;
         let saddr = (encoding != Encoding::Flat && f.saddr != NULL).then_some(f.saddr);
@@ -44,9 +58,13 @@ impl Words {
             }
             None => t.operand(OFF),
         }
-        let offset = if encoding == Encoding::Flat { f.offset as i32 } else { f.signed_offset() };
+        let offset = if encoding == Encoding::Flat && !gfx12 { f.offset as i32 } else { f.signed_offset() };
         if offset != 0 {
             t.modifier(format_args!("offset:{offset}"));
+        }
+        if gfx12 {
+            self.hint_and_scope(t, row, f.th, f.scope);
+            return Ok(());
         }
         for (set, name) in [(f.glc, "glc"), (f.slc, "slc"), (f.dlc, "dlc")] {
             t.flag(set, name);
