@@ -181,7 +181,7 @@ impl Machine {
         });
         let observers =
             Observers::new(infos, self.config.profile, sanitizer, tracing, self.config.late_results);
-        let job = Arc::new(Job::new(
+        let job = Job::new(
             program.clone(),
             dispatch.kernel,
             setup,
@@ -192,18 +192,22 @@ impl Machine {
             &self.config,
             observers,
             Arc::clone(&self.gws),
-        ));
+        );
         let helpers = (self.helpers.len() as u64).min(job.total().saturating_sub(1));
+        if helpers == 0 {
+            job.work(0, None);
+            job.print();
+            return job.result();
+        }
+        let job = Arc::new(job);
         let call = || {
             self.queue.lock().jobs.extend((0..helpers).map(|_| Arc::clone(&job)));
             self.queue.changed.notify_all();
         };
-        job.work(0, if helpers > 0 { Some(&call) } else { None });
-        if helpers > 0 {
-            // No workgroups are left to begin, so no other thread has to join.
-            self.queue.lock().jobs.retain(|other| !Arc::ptr_eq(other, &job));
-            job.wait();
-        }
+        job.work(0, Some(&call));
+        // No workgroups are left to begin, so no other thread has to join.
+        self.queue.lock().jobs.retain(|other| !Arc::ptr_eq(other, &job));
+        job.wait();
         job.print();
         job.result()
     }

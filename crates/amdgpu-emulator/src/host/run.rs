@@ -473,15 +473,15 @@ impl Job {
         let [x, y, _] = self.grid.map(u64::from);
         let place = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
         let waves = self.setup.items_of(place).waves.len();
-        let mut workgroup = ended.unwrap_or_else(|| Box::new(self.new_workgroup(thread, waves)));
+        let mut workgroup = ended.unwrap_or_else(|| Box::new(self.new_workgroup(thread)));
         workgroup.begin(place, waves, self.accessible_lds);
         workgroup.observer = self.observers.as_ref().map(|observers| observers.begin(number, place, waves));
         workgroup.rng = self.schedule.as_ref().map(|schedule| schedule.of_workgroup(number));
         workgroup
     }
 
-    fn new_workgroup(&self, thread: usize, waves: usize) -> Workgroup {
-        let (spare, lds) = self.cache.take(thread, waves);
+    fn new_workgroup(&self, thread: usize) -> Workgroup {
+        let (left, lds) = self.cache.take(thread);
         let cx = ExecContext {
             code: Arc::clone(&self.setup.decoded.code),
             mem: View::new(
@@ -503,7 +503,7 @@ impl Job {
                 ..Notices::default()
             },
         };
-        Workgroup::new(cx, spare)
+        Workgroup::new(cx, left)
     }
 
     /// Takes the results of a workgroup that has ended, or was stopped.

@@ -47,18 +47,10 @@ pub(super) struct Workgroup {
 }
 
 impl Workgroup {
-    /// Returns what a workgroup of a dispatch consists of, before one has begun.
-    pub(super) fn new(cx: ExecContext, spare: Vec<Box<Wave>>) -> Workgroup {
-        Workgroup {
-            members: Vec::new(),
-            order: Vec::new(),
-            spare,
-            cx,
-            observer: None,
-            rng: None,
-            spins: false,
-            kept: Registers::default(),
-        }
+    /// Returns what a workgroup of a dispatch consists of, before one has begun. It uses what another one left.
+    pub(super) fn new(cx: ExecContext, left: Left) -> Workgroup {
+        let Left { members, order, spare, kept } = left;
+        Workgroup { members, order, spare, cx, observer: None, rng: None, spins: false, kept }
     }
 
     /// Begins the workgroup at `place` of the grid, of so many waves and with so many bytes of LDS, in place of one that has
@@ -76,6 +68,15 @@ impl Workgroup {
     }
 }
 
+/// Memory that a workgroup leaves to a later one. Its contents are arbitrary.
+#[derive(Default)]
+pub(super) struct Left {
+    members: Vec<Member>,
+    order: Vec<usize>,
+    spare: Vec<Box<Wave>>,
+    kept: Registers,
+}
+
 /// The registers and LDS of workgroups that have ended, which those of later dispatches reuse. Each host thread has its own,
 /// because they are in the caches of the core that used them last.
 pub(crate) struct WorkgroupCache {
@@ -84,15 +85,12 @@ pub(crate) struct WorkgroupCache {
 
 #[derive(Default)]
 #[repr(align(128))]
-struct ThreadCache {
-    waves: Vec<Box<Wave>>,
-    lds: Vec<Lds>,
-}
+struct ThreadCache(Vec<(Left, Lds)>);
 
 /// The number of waves that a cache keeps, divided among its threads.
 const CACHED_WAVES: usize = 256;
-/// The number of waves that each thread may keep in any case: those of two full workgroups.
-const MIN_CACHED_WAVES: usize = 32;
+/// The number of waves that are kept of one workgroup: those of the largest one, if they have 32 lanes.
+const WAVES_OF_ONE: usize = 32;
 
 impl WorkgroupCache {
     pub(crate) fn new(threads: usize) -> WorkgroupCache {
@@ -105,22 +103,20 @@ impl WorkgroupCache {
         Some(cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Removes up to `count` waves and one LDS, and returns them. Their contents are arbitrary.
-    pub(super) fn take(&self, thread: usize, count: usize) -> (Vec<Box<Wave>>, Lds) {
-        let Some(mut cache) = self.of_thread(thread) else { return (Vec::new(), Lds::new()) };
-        let from = cache.waves.len().saturating_sub(count);
-        (cache.waves.split_off(from), cache.lds.pop().unwrap_or_else(Lds::new))
+    /// Removes what the last workgroup of a thread left, or makes what a new one needs.
+    pub(super) fn take(&self, thread: usize) -> (Left, Lds) {
+        let left = self.of_thread(thread).and_then(|mut cache| cache.0.pop());
+        left.unwrap_or_else(|| (Left::default(), Lds::new()))
     }
 
-    /// Keeps the waves and the LDS of a workgroup that has ended.
+    /// Keeps the memory of a workgroup that has ended.
     pub(super) fn put_back(&self, thread: usize, workgroup: Workgroup) {
-        let Workgroup { mut spare, cx, .. } = workgroup;
-        let most = (CACHED_WAVES / self.threads.len().max(1)).max(MIN_CACHED_WAVES);
+        let Workgroup { members, order, mut spare, kept, cx, .. } = workgroup;
+        let most = (CACHED_WAVES / WAVES_OF_ONE / self.threads.len().max(1)).max(1);
         let Some(mut cache) = self.of_thread(thread) else { return };
-        cache.waves.append(&mut spare);
-        cache.waves.truncate(most);
-        if cache.lds.len() < most / 16 {
-            cache.lds.push(cx.lds);
+        if cache.0.len() < most {
+            spare.truncate(WAVES_OF_ONE);
+            cache.0.push((Left { members, order, spare, kept }, cx.lds));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The memory that a dispatch can access: the allocations that were live when it began, and its own memory.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::address_space::{AddressSpace, RangeTable, Region, ShadowRange};
@@ -15,22 +16,54 @@ const GRANULE: u64 = 16;
 
 /// The private memory of one dispatch: the kernarg segment, the dispatch packet, the queue.
 pub(crate) struct DispatchMemory {
-    backing: Backing,
+    /// There until it is dropped.
+    backing: Option<Backing>,
     base: u64,
     len: u64,
+}
+
+/// The size of the dispatch memory that a thread keeps for its next dispatch: enough for a kernel that does not call the host.
+/// Allocating and zeroing such a size costs more than the rest of setting a dispatch up.
+const KEPT: usize = 2048;
+
+thread_local! {
+    static SPARE: Cell<Option<Backing>> = const { Cell::new(None) };
 }
 
 impl DispatchMemory {
     /// Allocates `len` zeroed bytes at guest address `base`.
     pub(crate) fn new(base: u64, len: u64) -> Result<DispatchMemory> {
-        match usize::try_from(len.max(16)).ok().and_then(Backing::zeroed) {
-            Some(backing) => Ok(DispatchMemory { backing, base, len }),
+        let bytes = usize::try_from(len.max(16)).ok();
+        let backing = match bytes {
+            Some(bytes @ ..=KEPT) => match SPARE.take() {
+                Some(spare) => {
+                    // SAFETY: it has `KEPT` bytes, and nothing else accesses it: who kept it had it alone.
+                    unsafe { spare.ptr().write_bytes(0, bytes) };
+                    Some(spare)
+                }
+                None => Backing::zeroed(KEPT),
+            },
+            Some(bytes) => Backing::zeroed(bytes),
+            None => None,
+        };
+        match backing {
+            Some(_) => Ok(DispatchMemory { backing, base, len }),
             None => Err(Error::OutOfMemory { requested: len, free: 0, total: 0 }),
         }
     }
 
     pub(crate) fn range(&self) -> GuestRange {
-        GuestRange { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
+        let ptr = self.backing.as_ref().map_or(std::ptr::null_mut(), |backing| backing.ptr().as_ptr());
+        GuestRange { base: self.base, len: self.len, ptr }
+    }
+}
+
+impl Drop for DispatchMemory {
+    fn drop(&mut self) {
+        if self.len <= KEPT as u64 {
+            // A thread that ends has no place for it any more.
+            let _ = SPARE.try_with(|spare| spare.set(self.backing.take()));
+        }
     }
 }
 
