@@ -39,7 +39,7 @@ pub enum Generation {
 /// The processors whose code is executed, with their targets. Every list of processors in messages, options and devices
 /// is made from this one. The generic ones have the instructions and the ABI that the processors of their family share
 /// (LLVM AMDGPU usage, "AMDGPU Generic Processors"); no device is one.
-const PROCESSORS: [(&str, Target); 13] = [
+const PROCESSORS: [(&str, Target); 16] = [
     ("gfx90a", Target::Gfx90a),
     ("gfx942", Target::Gfx942),
     ("gfx950", Target::Gfx950),
@@ -51,11 +51,14 @@ const PROCESSORS: [(&str, Target); 13] = [
     ("gfx1151", Target::Gfx115),
     ("gfx1152", Target::Gfx115),
     ("gfx1153", Target::Gfx115),
+    ("gfx1200", Target::Gfx12),
+    ("gfx1201", Target::Gfx12),
     ("gfx9-4-generic", Target::Gfx942),
     ("gfx11-generic", Target::Gfx11),
+    ("gfx12-generic", Target::Gfx12),
 ];
 /// How many of [`PROCESSORS`], from the first on, are not generic.
-const DEVICES: usize = 11;
+const DEVICES: usize = 13;
 
 impl Target {
     /// All targets, in the order of the enum.
@@ -69,8 +72,14 @@ impl Target {
         Target::Gfx103,
     ];
     /// The targets whose code the emulator executes: the first ones of [`ALL`](Self::ALL).
-    pub const EMULATED: [Target; 5] =
-        [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115];
+    pub const EMULATED: [Target; 6] = [
+        Target::Gfx90a,
+        Target::Gfx942,
+        Target::Gfx950,
+        Target::Gfx11,
+        Target::Gfx115,
+        Target::Gfx12,
+    ];
     /// The targets of the CDNA family, whose encodings are those of gfx9.
     pub const GFX9: [Target; 3] = [Target::Gfx90a, Target::Gfx942, Target::Gfx950];
     /// The targets whose encodings are those of gfx11.
@@ -97,6 +106,12 @@ impl Target {
     #[inline]
     pub const fn is_gfx11(self) -> bool {
         matches!(self.generation(), Generation::Gfx11)
+    }
+
+    /// Returns whether the target has what gfx11 introduced: registers of 16 bits, and DPP in every vector encoding.
+    #[inline]
+    pub const fn has_gfx11_instructions(self) -> bool {
+        matches!(self.generation(), Generation::Gfx11 | Generation::Gfx12)
     }
 
     /// Returns whether instructions are encoded as on gfx12.
@@ -128,7 +143,7 @@ impl Target {
         PROCESSORS.iter().take(DEVICES).map(|(name, _)| *name)
     }
 
-    /// Returns the processors that can be emulated as devices, as a sentence has them: "gfx90a, gfx942, ... and gfx1153".
+    /// Returns the processors that can be emulated as devices, as a sentence has them: "gfx90a, gfx942, ... and gfx1201".
     pub fn listed_processors() -> String {
         let names: Vec<&str> = Target::processors().collect();
         match names.split_last() {
@@ -183,7 +198,7 @@ mod tests {
         assert_eq!(devices, all.filter(|name| !name.ends_with("-generic")).collect::<Vec<_>>());
         assert_eq!(
             Target::listed_processors(),
-            "gfx90a, gfx942, gfx950, gfx1100, gfx1101, gfx1102, gfx1103, gfx1150, gfx1151, gfx1152 and gfx1153"
+            "gfx90a, gfx942, gfx950, gfx1100, gfx1101, gfx1102, gfx1103, gfx1150, gfx1151, gfx1152, gfx1153, gfx1200 and gfx1201"
         );
     }
 
@@ -191,7 +206,7 @@ mod tests {
     fn other_processors_have_no_target() {
         assert_eq!(Target::of_processor("gfx11-generic"), Some(Target::Gfx11));
         assert_eq!(Target::of_processor("gfx9-4-generic"), Some(Target::Gfx942));
-        for name in ["gfx908", "gfx940", "gfx1030", "gfx1200", "gfx9-generic", "gfx12-generic", "gfx11", ""] {
+        for name in ["gfx908", "gfx940", "gfx1030", "gfx1250", "gfx9-generic", "gfx11", ""] {
             assert_eq!(Target::of_processor(name), None, "{name}");
         }
     }

@@ -39,12 +39,12 @@ macro_rules! figures {
 /// cache of a die; from the data sheets of MI210 (one die of an MI250), MI300X and MI350X 3.2 Gbps over 4096 bits, 5.2 and 8
 /// Gbps over 8192 bits, two transfers in a cycle.
 ///
-/// gfx11: names, compute units and L2 caches are those of ROCm's "AMD GPU specifications" (docs/reference/gpu-specs.rst). clr
+/// gfx11 and gfx12: names, compute units and L2 caches are those of ROCm's "AMD GPU specifications" (docs/reference/gpu-specs.rst). clr
 /// counts half as many compute units (`rocdevice.cpp`, `enableWgpMode_`), and so does this table. Names are as rocminfo has them. Clocks of the core: rocminfo of these devices
 /// in issues of ROCm (gfx1100: ollama 3158, gfx1103: TheRock 1184, gfx1150: ROCm 6191, gfx1151: ds4 475), and the boost clocks that
-/// AMD gives (gfx1101, gfx1102, gfx1152, gfx1153), which were not compared with a device. Clocks of the memory: hipInfo has a sixteenth of the rate of
+/// AMD gives (gfx1101, gfx1102, gfx1152, gfx1153, gfx1200, gfx1201), which were not compared with a device. Clocks of the memory: hipInfo has a sixteenth of the rate of
 /// GDDR6 (1250 MHz for 20 Gbps) and a quarter of that of LPDDR5X; the rates are those of AMD's product pages: 20, 19.5 and 18
-/// Gbps of the cards, DDR5-5600, LPDDR5X-7500 and LPDDR5X-8000 of the processors.
+/// Gbps of the cards of gfx11, 20 of those of gfx12, DDR5-5600, LPDDR5X-7500 and LPDDR5X-8000 of the processors.
 /// gfx1153 is a Radeon 820M for ROCm (TheRock, `therock_amdgpu_targets.cmake`), whose L2 cache no source states.
 const FIGURES: &[Figures] = figures! {
     "gfx90a" "AMD Instinct MI250": 104, 1700, 1600 x 4096, Some(8 << 10);
@@ -58,9 +58,11 @@ const FIGURES: &[Figures] = figures! {
     "gfx1151" "AMD Radeon 8060S Graphics": 20, 2900, 2000 x 256, Some(2 << 10);
     "gfx1152" "AMD Radeon 860M Graphics": 4, 3000, 2000 x 128, Some(1 << 10);
     "gfx1153" "AMD Radeon 820M Graphics": 1, 2800, 2000 x 128, None;
+    "gfx1200" "AMD Radeon RX 9060 XT": 16, 3130, 1250 x 128, Some(4 << 10);
+    "gfx1201" "AMD Radeon RX 9070 XT": 32, 2970, 1250 x 256, Some(8 << 10);
 };
 
-/// The SIMDs whose registers a workgroup can have: those of a compute unit of gfx9, and of a workgroup processor of gfx11
+/// The SIMDs whose registers a workgroup can have: those of a compute unit of gfx9, and of a workgroup processor of RDNA
 /// ("AMD Instinct MI300 Instruction Set Architecture", "RDNA3 Instruction Set Architecture").
 const SIMDS: u32 = 4;
 
@@ -69,7 +71,7 @@ pub(crate) fn properties(target: &TargetId, total_memory: u64) -> Option<DeviceP
     let processor = target.processor.name();
     let figures = FIGURES.iter().find(|figures| figures.processor == processor)?;
     let of = Target::of_processor(processor)?;
-    let wavefront_size = if of.is_gfx11() { 32 } else { 64 };
+    let wavefront_size = if of.is_rdna() { 32 } else { 64 };
     let registers = VectorFile::of(processor, wavefront_size == 32)?.registers;
     Some(DeviceProperties {
         name: figures.name.to_owned(),
@@ -105,7 +107,7 @@ mod tests {
             assert!(properties.name.ends_with(" (emulated)"), "{}", properties.name);
             assert_eq!((properties.target.processor.name(), properties.total_memory), (processor, 7));
         }
-        for none in ["gfx1030", "gfx11-generic", "gfx9-4-generic"] {
+        for none in ["gfx1030", "gfx11-generic", "gfx12-generic", "gfx9-4-generic"] {
             assert_eq!(properties(&none.parse().unwrap(), 7), None, "{none}");
         }
     }

@@ -141,7 +141,7 @@ mod tests {
             let error = EmulatorOptions { target, ..EmulatorOptions::default() }.checked("new").unwrap_err();
             let text = error.to_string();
             assert!(text.contains(&format!("no emulator for {name}: gfx90a, gfx942, ")), "{text}");
-            assert!(text.contains("gfx1152 and gfx1153 are possible"), "{text}");
+            assert!(text.contains("gfx1200 and gfx1201 are possible"), "{text}");
         }
     }
 }

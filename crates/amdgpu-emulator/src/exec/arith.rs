@@ -46,6 +46,8 @@ generic2! {
     Mul: |m, a, b| { let _ = m; a.mul(b) } => { a.mul_in(m, b) }
     Min: |m, a, b| { float::min(m, a, b) }; fast { (a.lesser(b), any_nan([a, b])) }
     Max: |m, a, b| { float::max(m, a, b) }; fast { (a.greater(b), any_nan([a, b])) }
+    Minimum: |_, a, b| { float::minimum(a, b) }
+    Maximum: |_, a, b| { float::maximum(a, b) }
 }
 
 /// A minimum, maximum or median of gfx11: MODE decides about denormals of its sources, and none about those of its result (RDNA3 ISA,
@@ -131,6 +133,8 @@ generic3! {
     }
     Minimum3: |_, a, b, c| { float::minimum(float::minimum(a, b), c) }
     Maximum3: |_, a, b, c| { float::maximum(float::maximum(a, b), c) }
+    MinimumMaximum: |_, a, b, c| { float::maximum(float::minimum(a, b), c) }
+    MaximumMinimum: |_, a, b, c| { float::minimum(float::maximum(a, b), c) }
     Med3: |m, a, b, c| {
         // The greatest is removed; the result is the greater of the other two (CDNA2 ISA, `V_MED3_F32`).
         let most = float::max(m, float::max(m, a, b), c);

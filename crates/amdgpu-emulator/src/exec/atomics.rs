@@ -184,6 +184,16 @@ impl Rmw for SubClamp {
     }
 }
 
+/// `*_cond_sub_u32`: subtracts, unless the result would be negative (RDNA4 ISA, `DS_COND_SUB_U32`).
+pub(crate) struct CondSub;
+impl Rmw for CondSub {
+    type T = u32;
+    #[inline(always)]
+    fn f(_: Mode, old: u32, a: u32, _: u32) -> u32 {
+        if old >= a { old - a } else { old }
+    }
+}
+
 /// Declares operations of two data operands: `Name(types): |mode, old, a, b| new;`.
 macro_rules! two_ops {
     ($($(#[$doc:meta])* $name:ident($($ty:ty),*): |$m:pat_param, $old:ident, $a:ident, $b:ident| $new:expr;)*) => {$(
@@ -442,9 +452,10 @@ impl Operands {
 fn memory_mode<O: Rmw>(cx: &ExecContext, mode: Mode) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
-        Target::Gfx942 | Target::Gfx950 => Mode(0xf0),
-        Target::Gfx11 | Target::Gfx115 if O::SUMS => Mode(0xe0),
-        Target::Gfx11 | Target::Gfx115 => mode,
+        // LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`, which gfx12 has too.
+        Target::Gfx942 | Target::Gfx950 | Target::Gfx12 => Mode(0xf0),
+        Target::Gfx11 | Target::Gfx115 | Target::Gfx103 if O::SUMS => Mode(0xe0),
+        Target::Gfx11 | Target::Gfx115 | Target::Gfx103 => mode,
     }
 }
 

@@ -92,6 +92,9 @@ branches! {
     CbranchExecnz: |w| w.exec() != 0;
 }
 
+/// The number of the barrier of all waves of a workgroup.
+const WORKGROUP_BARRIER: i32 = -1;
+
 executors! {
     /// Does nothing: waits for counters, hints, and branches that only a debugger takes.
     Nop |_, _, _| {
@@ -128,6 +131,26 @@ executors! {
     }
     Barrier |_, _, _| {
         Flow::Barrier
+    }
+    /// `s_barrier_signal` and, with `FIRST`, `s_barrier_signal_isfirst`: the wave has arrived at the workgroup's barrier. SCC says whether it
+    /// is the first one (RDNA4 ISA, "Barriers"). Named barriers are not modelled.
+    BarrierSignal<const FIRST: bool> |w, cx, i| {
+        if w.s32(i.src[0]) as i32 != WORKGROUP_BARRIER {
+            return cx.fault(FaultCause::Unimplemented { detail: "named barriers".into() });
+        }
+        let (phase, is_first) = cx.barrier.signal();
+        w.signalled = Some(phase);
+        if FIRST {
+            w.set_scc(is_first);
+        }
+        Flow::Next
+    }
+    /// `s_barrier_wait`: the wave continues when all have signalled.
+    BarrierWait |_, cx, i| {
+        match i.imm as i32 {
+            WORKGROUP_BARRIER => Flow::Barrier,
+            _ => cx.fault(FaultCause::Unimplemented { detail: "named barriers".into() }),
+        }
     }
     Endpgm |_, _, _| {
         Flow::End

@@ -94,7 +94,7 @@ fn gather(w: &mut Wave, i: &Inst, data: u16, from: &[u32; LANES]) -> Flow {
 fn selected(w: &Wave, cx: &ExecContext, i: &Inst) -> Aligned<[u32; LANES]> {
     let at = w.v(i.src[0]).flat();
     // The bits of the lane's own number, and those of the number that is selected.
-    let (own, chosen) = if cx.code.target.is_gfx11() { (32, 31) } else { (0, 63) };
+    let (own, chosen) = if cx.code.target.is_rdna() && !cx.code.target.is_gfx12() { (32, 31) } else { (0, 63) };
     Aligned(std::array::from_fn(|lane| lane as u32 & own | at[lane].wrapping_add(i.imm) / 4 & chosen))
 }
 
@@ -103,6 +103,11 @@ executors! {
     Bpermute |w, cx, i| {
         let from = selected(w, cx, i);
         gather(w, i, i.src[1], &from)
+    }
+    /// `ds_bpermute_fi_b32` of gfx12: as `ds_bpermute_b32`, but reads inactive lanes too.
+    BpermuteAll |w, cx, i| {
+        let (from, data) = (selected(w, cx, i), Aligned(*w.v(i.src[1]).flat()));
+        put(w, i, &std::array::from_fn(|lane| data[from[lane] as usize % LANES]))
     }
     /// `ds_permute_b32`: each lane writes its data to the lane that its address selects. If several select one lane, the
     /// last of them wins.

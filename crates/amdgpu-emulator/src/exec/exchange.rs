@@ -37,6 +37,29 @@ impl<const OTHER: bool> Exec for Permlane<OTHER> {
     }
 }
 
+/// `v_permlane16_var_b32` and, with `OTHER`, `v_permlanex16_var_b32` of gfx12: as [`Permlane`], but each lane's second source has the
+/// number, in its row, of the lane that it reads (RDNA4 ISA, `V_PERMLANE16_VAR_B32`).
+pub(crate) struct PermlaneVar<const OTHER: bool>;
+
+impl<const OTHER: bool> Exec for PermlaneVar<OTHER> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let exec = w.exec();
+        let (source, select) = (any_lanes(w, i, 0), any_lanes(w, i, 1));
+        for lane in lanes_of(exec) {
+            let row = if OTHER { lane / ROW ^ 1 } else { lane / ROW };
+            let from = ROW * row + (select.flat()[lane] & 15) as usize;
+            let value = match exec >> from & 1 != 0 {
+                active if active || i.imm & FETCH_INACTIVE != 0 => source.flat()[from],
+                _ if i.imm & BOUND_CONTROL != 0 => 0,
+                _ => continue,
+            };
+            w.v_mut(i.dst).flat_mut()[lane] = value;
+        }
+        Flow::Next
+    }
+}
+
 /// Returns all lanes of source `n`.
 #[inline(always)]
 fn any_lanes(w: &Wave, i: &Inst, n: usize) -> Lanes {

@@ -5,7 +5,8 @@
 use std::marker::PhantomData;
 
 use super::arith::{
-    Add, Ceil, Floor, Fma, Fract, Kept, Mad, Max, Max3, MaxMin, Maximum3, Med3, Min, Min3, MinMax, Minimum3,
+    Add, Ceil, Floor, Fma, Fract, Kept, Mad, Max, Max3, MaxMin, Maximum, Maximum3,
+    MaximumMinimum, Med3, Min, Min3, MinMax, Minimum, Minimum3, MinimumMaximum,
     Mul, PkFmacF16, Rndne, Sub, Subrev, Trunc,
 };
 use super::convert::{
@@ -302,20 +303,22 @@ extremes! {
     Max: 2 Each2, true, of_numbers;
     Min3: 3 Each3, false, of_numbers;
     Max3: 3 Each3, true, of_numbers;
+    Minimum: 2 Each2, false, of_nans;
+    Maximum: 2 Each2, true, of_nans;
     Minimum3: 3 Each3, false, of_nans;
     Maximum3: 3 Each3, true, of_nans;
 }
 
 /// Declares the operations that limit the first source by the second, then by the third.
 macro_rules! limits {
-    ($($O:ident: first $first:literal;)*) => {$(
+    ($($O:ident: first $first:literal, $order:ident;)*) => {$(
         impl HalfOp for $O<Half> {
             const SOURCES: usize = 3;
             const FLOATS: usize = 3;
             type Each = Each3<$O<Half>>;
             #[inline(always)]
             fn chunk<V: Conversion>(m: Mode, [a, b, c]: [[u16; CHUNK]; 3]) -> [u16; CHUNK] {
-                let (first, second) = (Order::of_numbers::<$first>(m), Order::of_numbers::<{ !$first }>(m));
+                let (first, second) = (Order::$order::<$first>(m), Order::$order::<{ !$first }>(m));
                 let mut d = [0; CHUNK];
                 for j in 0..CHUNK {
                     d[j] = second.pick::<{ !$first }>(first.pick::<$first>(a[j], b[j]), c[j]);
@@ -327,8 +330,10 @@ macro_rules! limits {
 }
 
 limits! {
-    MaxMin: first true;
-    MinMax: first false;
+    MaxMin: first true, of_numbers;
+    MinMax: first false, of_numbers;
+    MaximumMinimum: first true, of_nans;
+    MinimumMaximum: first false, of_nans;
 }
 
 impl HalfOp for Med3<Half> {
@@ -375,6 +380,12 @@ kept! {
     Med3 Each3;
     MaxMin Each3;
     MinMax Each3;
+    Minimum Each2;
+    Maximum Each2;
+    Minimum3 Each3;
+    Maximum3 Each3;
+    MinimumMaximum Each3;
+    MaximumMinimum Each3;
 }
 
 /// The forms of an operation on f16.

@@ -32,11 +32,20 @@ mod gfx11 {
     pub(super) const SHADER_CYCLES: u32 = 29;
 }
 
+/// Registers that only gfx12 has, or that have other numbers there (LLVM, `AMDGPU::Hwreg`; RDNA4 ISA, 3.4).
+mod gfx12 {
+    pub(super) const LDS_ALLOC: u32 = 6;
+    pub(super) const HW_ID1: u32 = 23;
+    pub(super) const HW_ID2: u32 = 24;
+    pub(super) const SHADER_CYCLES_LO: u32 = 29;
+    pub(super) const SHADER_CYCLES_HI: u32 = 30;
+}
+
 /// Returns the granularity of LDS allocations in bytes (LLVM, `AMDGPUSubtarget::getLocalMemoryGranularity`).
 fn lds_granule(target: Target) -> u32 {
     match target {
         Target::Gfx90a | Target::Gfx942 => 512,
-        Target::Gfx11 | Target::Gfx115 => 1024,
+        Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => 1024,
         Target::Gfx950 => 1280,
     }
 }
@@ -71,7 +80,8 @@ fn read(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
         }
         TRAPSTS => w.trapsts,
         SH_MEM_BASES => PRIVATE_BASE_HI >> 16 | SHARED_BASE_HI & 0xffff_0000,
-        _ if cx.code.target.is_gfx11() => return read_gfx11(w, cx, id),
+        _ if cx.code.target.is_gfx12() => return read_gfx12(w, cx, id),
+        _ if cx.code.target.is_rdna() => return read_gfx11(w, cx, id),
         _ => return read_gfx9(w, cx, id),
     })
 }
@@ -102,6 +112,17 @@ fn read_gfx11(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
     })
 }
 
+fn read_gfx12(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
+    Some(match id {
+        gfx12::LDS_ALLOC => cx.lds.size().div_ceil(lds_granule(cx.code.target)) << 12,
+        gfx12::HW_ID1 => w.id & 31,
+        gfx12::HW_ID2 => 0,
+        gfx12::SHADER_CYCLES_LO => cycles(cx) as u32,
+        gfx12::SHADER_CYCLES_HI => (cycles(cx) >> 32) as u32,
+        _ => return None,
+    })
+}
+
 executors! {
     /// `s_getreg_b32`. Registers that are not emulated read as 0.
     Getreg |w, cx, i| {
@@ -118,7 +139,7 @@ fn set(w: &mut Wave, cx: &ExecContext, imm: u32, value: u32) {
     let merge = |old: u32| old & !(mask << first_bit) | (value & mask) << first_bit;
     match register {
         // gfx11 has no bits there but 27, which disables performance counters; on gfx9 they enable indexed registers and VSKIP.
-        MODE if cx.code.target.is_gfx11() => w.mode = Mode(merge(w.mode.0) & 0x07ff_ffff),
+        MODE if cx.code.target.is_rdna() => w.mode = Mode(merge(w.mode.0) & 0x07ff_ffff),
         MODE => w.mode = Mode(merge(w.mode.0)),
         TRAPSTS => w.trapsts = merge(w.trapsts),
         // Kernels can't write the other registers.

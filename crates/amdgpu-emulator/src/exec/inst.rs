@@ -13,6 +13,7 @@ use crate::memory::lds::Lds;
 use crate::memory::refused::{self, Refused};
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
+use crate::state::barrier::SplitBarrier;
 use crate::state::gws::Gws;
 use crate::state::wave::Wave;
 
@@ -249,6 +250,8 @@ pub(crate) struct ExecContext {
     pub(crate) host: Option<Arc<dyn Host>>,
     /// Global wave sync, shared by all workgroups.
     pub(crate) gws: Arc<Gws>,
+    /// The workgroup's barrier, on gfx12.
+    pub(crate) barrier: SplitBarrier,
     /// Accesses that hardware, or strict bounds, would not perform.
     pub(crate) notices: Notices,
 }

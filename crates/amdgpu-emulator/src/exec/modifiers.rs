@@ -17,7 +17,7 @@ use crate::exec::number::soft;
 use crate::exec::operand::{
     Dpp, DwordPart, Moves, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, spill, temp,
 };
-use crate::state::wave::{CHUNK, Lanes, Wave, expand, sreg};
+use crate::state::wave::{CHUNK, Lanes, Mode, Wave, expand, sreg};
 
 /// Writes to [`Regs::s`](crate::state::wave::Regs::s) the scalars that operands use and that are not kept there: VCCZ,
 /// EXECZ and spilled constants.
@@ -225,26 +225,30 @@ fn limit<T: Float>(w: &mut Wave, post: &ResultModifier) {
 #[inline(always)]
 fn limit_at<T: Float>(w: &mut Wave, post: &ResultModifier, at: u16) {
     let m = w.mode;
-    let denormals = if T::FORMAT == soft::F32 { m.denorm32() } else { m.denorm64() };
-    let factor = (post.omod != 0 && !m.ieee() && denormals & 2 == 0).then(|| {
-        let power = [0, 1, 2, -1][usize::from(post.omod & 3)];
-        T::of(soft::scale(T::FORMAT, soft::Round::Even, T::ONE.bits(), power))
-    });
-    let nan_to_zero = m.dx10_clamp();
     for c in w.chunks() {
         let mut v: [T; CHUNK] = load(&w.r, at, c);
-        if let Some(factor) = factor {
-            for x in &mut v {
-                *x = x.mul_in(m, factor).flush(m, true).add(T::ZERO);
-            }
-        }
-        if post.clamp {
-            for x in &mut v {
-                let upper = if T::ONE.lt(*x) { T::ONE } else { *x };
-                let keep = T::ZERO.lt(upper) | (x.is_nan() & !nan_to_zero);
-                *x = if keep { upper } else { T::ZERO };
-            }
-        }
+        limit_values(m, post.omod, post.clamp, &mut v);
         store::<_, false>(&mut w.r, &w.mask, at, c, &v);
+    }
+}
+
+/// Does what [`limit_at`] does.
+#[inline(always)]
+pub(crate) fn limit_values<T: Float>(m: Mode, omod: u8, clamp: bool, values: &mut [T]) {
+    let denormals = if T::FORMAT == soft::F32 { m.denorm32() } else { m.denorm64() };
+    if omod != 0 && !m.ieee() && denormals & 2 == 0 {
+        let power = [0, 1, 2, -1][usize::from(omod & 3)];
+        let factor = T::of(soft::scale(T::FORMAT, soft::Round::Even, T::ONE.bits(), power));
+        for x in &mut *values {
+            *x = x.mul_in(m, factor).flush(m, true).add(T::ZERO);
+        }
+    }
+    if clamp {
+        let nan_to_zero = m.dx10_clamp();
+        for x in values {
+            let upper = if T::ONE.lt(*x) { T::ONE } else { *x };
+            let keep = T::ZERO.lt(upper) | (x.is_nan() & !nan_to_zero);
+            *x = if keep { upper } else { T::ZERO };
+        }
     }
 }

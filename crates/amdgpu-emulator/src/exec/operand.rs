@@ -171,9 +171,9 @@ fn source_lane(target: Target, control: u32, lane: i32) -> Option<i32> {
         0x140 => row + 15 - column,
         0x141 => (lane & !7) + 7 - (lane & 7),
         0x150..=0x15f => row + n,
-        0x160..=0x16f if target.is_gfx11() => row + (column ^ n),
+        0x160..=0x16f if target.is_rdna() => row + (column ^ n),
         // gfx11 moves nothing between rows.
-        _ if target.is_gfx11() => return None,
+        _ if target.is_rdna() => return None,
         0x130 => lane + 1,
         0x134 => (lane + 1) & 63,
         0x138 => lane - 1,

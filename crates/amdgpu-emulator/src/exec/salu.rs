@@ -181,6 +181,9 @@ salu! {
     BfeU64 scc64_32(a, b) { bfe(a, b & 63, b >> 16 & 0x7f, 64) }
     BfeI64 scc64_32(a, b) { bfe_signed(a as i64, b & 63, b >> 16 & 0x7f, 64) as u64 }
     AbsdiffI32 scc32(a, b) { (a as i32).wrapping_sub(b as i32).wrapping_abs() as u32 }
+    AddNcU64 keep64(a, b) { a.wrapping_add(b) }
+    SubNcU64 keep64(a, b) { a.wrapping_sub(b) }
+    MulU64 keep64(a, b) { a.wrapping_mul(b) }
     MulHiU32 keep32(a, b) { (u64::from(a) * u64::from(b) >> 32) as u32 }
     MulHiI32 keep32(a, b) { (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32 }
     Lshl1AddU32 carry32(a, b) { shift_add(a, b, 1) }
@@ -443,6 +446,6 @@ executors! {
 #[inline(always)]
 fn relative(cx: &ExecContext, index: u16, by: u32) -> u16 {
     let at = u32::from(index).wrapping_add(by);
-    let end = if cx.code.target.is_gfx11() { sreg::VCC } else { sreg::FLAT_SCRATCH };
+    let end = if cx.code.target.is_rdna() { sreg::VCC } else { sreg::FLAT_SCRATCH };
     if at < u32::from(end) { at as u16 } else { 0 }
 }

@@ -5,8 +5,12 @@
 
 use std::marker::PhantomData;
 
+use amdgpu_isa::fields;
+
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{Op1, Op2, Op3, OpCmp, Word, scalar};
+use crate::exec::modifiers::limit_values;
+use crate::exec::number::float::Float;
 use crate::state::wave::Wave;
 
 /// Declares the executor of lane operations with a number of sources; a source is given by its number and the name of its value.
@@ -56,6 +60,39 @@ impl<O: Op1> Exec for ScalarHigh<O> {
         let a = O::A::new(w.s32(i.src[0]) >> 16, 0);
         let d = if O::FLOAT && !m.is_default_float() { O::moded(m, a) } else { O::f(m, a) };
         w.set_s32(i.dst, d.lo());
+        Flow::Next
+    }
+}
+
+/// The modifiers of [`ScalarTrans`], in [`Inst::imm`].
+#[derive(Clone, Copy)]
+pub(crate) struct ScalarModifiers(u32);
+
+impl ScalarModifiers {
+    pub(crate) const fn of(f: &fields::Vop3) -> ScalarModifiers {
+        ScalarModifiers(f.abs & 1 | (f.neg & 1) << 1 | (f.op_sel & 1) << 2 | (f.clamp as u32) << 3 | f.omod << 4)
+    }
+
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    const fn bit(self, n: u32) -> u32 {
+        self.0 >> n & 1
+    }
+}
+
+/// `v_s_exp_f32` and similar instructions of gfx12: a transcendental operation of the VALU on one scalar, with the modifiers of VOP3
+/// (RDNA4 ISA, "Pseudo-scalar transcendentals").
+pub(crate) struct ScalarTrans<O>(PhantomData<O>);
+impl<T: Float, O: Op1<A = T, D = T>> Exec for ScalarTrans<O> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let (m, modifiers) = (w.mode, ScalarModifiers(i.imm));
+        let a = T::new(w.s32(i.src[0]) >> (16 * modifiers.bit(2)), 0).signed(modifiers.bit(0), modifiers.bit(1));
+        let mut d = [if m.is_default_float() { O::f(m, a) } else { O::moded(m, a) }];
+        limit_values(m, (i.imm >> 4) as u8, modifiers.bit(3) != 0, &mut d);
+        w.set_s32(i.dst, d[0].lo());
         Flow::Next
     }
 }

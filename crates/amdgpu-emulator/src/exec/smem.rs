@@ -100,7 +100,42 @@ fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: 
     Flow::Next
 }
 
+/// Loads a number of `size` bytes, 1 or 2, whose sign is extended with `signed`.
+fn load_small(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, signed: bool, size: u64) -> Flow {
+    let address = address & !(size - 1);
+    let Some(range) =
+        cx.mem.range(address, size).or_else(|| cx.past_end(who(w, i), AccessKind::Read, address, size as usize))
+    else {
+        return cx.scalar_out_of_bounds(AccessKind::Read, address, size as u32);
+    };
+    let value = match size {
+        1 => range.load::<u8>(address).map(u32::from),
+        _ => range.load::<u16>(address).map(u32::from),
+    };
+    let value = value.unwrap_or(0);
+    let unused = 32 - 8 * size as u32;
+    w.set_s32(i.dst, if signed { ((value << unused) as i32 >> unused) as u32 } else { value });
+    Flow::Next
+}
+
 executors! {
+    /// `s_load_u8` and similar instructions of gfx12: loads a number of `SIZE` bytes.
+    LoadSmall<const SIZE: u64, const SIGNED: bool> |w, cx, i| {
+        let address = w.s64(i.src[0]).wrapping_add(offset(w, i));
+        load_small(w, cx, i, address, SIGNED, SIZE)
+    }
+    /// `s_buffer_load_u8` and similar instructions. Out of range the result is 0.
+    BufferLoadSmall<const SIZE: u64, const SIGNED: bool> |w, cx, i| {
+        let (low, records) = (w.s64(i.src[0]), u64::from(w.s32(i.src[0] + 2)));
+        let stride = low >> 48 & 0x3fff;
+        let bytes = if stride == 0 { records } else { records * stride };
+        let offset = offset(w, i);
+        if offset.saturating_add(SIZE) > bytes {
+            w.set_s32(i.dst, 0);
+            return Flow::Next;
+        }
+        load_small(w, cx, i, (low & 0xffff_ffff_ffff).wrapping_add(offset), SIGNED, SIZE)
+    }
     /// `s_load_dword` and its wider forms: loads `N` dwords.
     Load<const N: usize> |w, cx, i| {
         let address = address(w, i);

@@ -63,16 +63,16 @@ pub struct Dispatch<'a> {
 fn has_sram_ecc(code: &TargetId, target: Target, device: bool) -> bool {
     match (target, code.sramecc) {
         (Target::Gfx942 | Target::Gfx950, _) => true,
-        (Target::Gfx11 | Target::Gfx115, _) => false,
+        (Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103, _) => false,
         (Target::Gfx90a, FeatureSetting::On) => true,
         (Target::Gfx90a, FeatureSetting::Off) => false,
         (Target::Gfx90a, FeatureSetting::Any | FeatureSetting::Unsupported) => device,
     }
 }
 
-/// Returns the number of lanes of a kernel's waves. Only gfx11 has waves of 32.
+/// Returns the number of lanes of a kernel's waves. Only RDNA has waves of 32.
 pub(super) fn lanes_of_waves(k: &KernelSignature, target: Target) -> Result<u32> {
-    match (k.descriptor.wave32(), target.is_gfx11()) {
+    match (k.descriptor.wave32(), target.is_rdna()) {
         (false, _) => Ok(LANES as u32),
         (true, true) => Ok(32),
         (true, false) => Err(invalid(
@@ -271,6 +271,8 @@ pub(crate) struct DispatchSetup {
     user_sgprs: Vec<u32>,
     /// Which workgroup ids are in SGPRs, after the user SGPRs.
     ids: [bool; 3],
+    /// Whether workgroup ids, and the wave's number, are in registers of the trap handler (LLVM, `FeatureArchitectedSGPRs`).
+    ids_in_ttmp: bool,
     workgroup_info: bool,
     wave_offset: bool,
     mode: Mode,
@@ -346,14 +348,19 @@ impl DispatchSetup {
             block,
             hostcall: memory.hostcall,
             printf: memory.printf,
-            ids: [kd.enable_workgroup_id_x(), kd.enable_workgroup_id_y(), kd.enable_workgroup_id_z()],
+            ids: match target.is_gfx12() {
+                true => [false; 3],
+                false => [kd.enable_workgroup_id_x(), kd.enable_workgroup_id_y(), kd.enable_workgroup_id_z()],
+            },
+            ids_in_ttmp: target.is_gfx12(),
             workgroup_info: kd.enable_workgroup_info(),
             // Architected flat scratch needs no offset.
             wave_offset: kd.enable_private_segment() && target == Target::Gfx90a,
             mode: Mode(
                 u32::from(kd.float_mode().bits())
-                    | u32::from(kd.dx10_clamp()) << 8
-                    | u32::from(kd.ieee()) << 9
+                    // gfx12 has other fields in place of these two, and does what the first one alone selects.
+                    | u32::from(kd.dx10_clamp() || target.is_gfx12()) << 8
+                    | u32::from(kd.ieee() && !target.is_gfx12()) << 9
                     | u32::from(kd.fp16_overflow()) << 23,
             ),
             d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
@@ -444,6 +451,7 @@ impl DispatchSetup {
         w.trapsts = 0;
         w.count = 0;
         w.wait = None;
+        w.signalled = None;
         w.d16_kept = self.d16_kept;
 
         let mut at = 0;
@@ -469,6 +477,14 @@ impl DispatchSetup {
         if self.wave_offset {
             // Each wave has a private memory of its own, which begins at the base.
             push(w, 0);
+        }
+        if self.ids_in_ttmp {
+            use crate::state::wave::sreg::{TTMP7, TTMP8, TTMP9};
+            let [x, y, z] = workgroup;
+            w.set_s32(TTMP9, x);
+            w.set_s32(TTMP7, y | z << 16);
+            // The wave's number (LLVM, `SITargetLowering::lowerWaveID`).
+            w.set_s32(TTMP8, id << 25);
         }
         if self.flat_scratch {
             w.set_s64(crate::state::wave::sreg::FLAT_SCRATCH, SCRATCH_BASE);
@@ -531,7 +547,7 @@ fn item_ids(block: [u32; 3], lanes: u32, mask: u32) -> Box<[Lanes]> {
 
 /// Returns the vector registers that a kernel has.
 fn vectors(kd: &KernelDescriptor, target: Target) -> VectorCount {
-    if target.is_gfx11() {
+    if target.is_rdna() {
         return VectorCount { vgprs: kd.vgprs(false).min(256) as u16, agprs: 0 };
     }
     let (total, accum) = (kd.vgprs(true).min(512) as u16, kd.accum_offset().min(256) as u16);

@@ -34,6 +34,7 @@ use crate::report::defect::Defect;
 use crate::report::error::{Error, Result};
 use crate::report::fault::{FaultCause, FaultReport, WaitingWave, WaitsFor};
 use crate::report::notice::{Notice, NoticeKind};
+use crate::state::barrier::SplitBarrier;
 use crate::state::gws::{CounterTable, Gws};
 use crate::state::wave::Wave;
 
@@ -189,6 +190,7 @@ fn meet_barrier(workgroup: &mut Workgroup, may_block: bool) -> Option<TurnResult
         member.state = State::Ready;
         at_barrier = true;
     }
+    workgroup.met = workgroup.cx.barrier.phase();
     if let Some(observer) = &mut workgroup.observer {
         observer.barrier();
     }
@@ -497,6 +499,7 @@ impl Job {
             workgroup: [0; 3],
             host: self.setup.hostcall.clone().map(|hostcall| hostcall as Arc<dyn Host>),
             gws: Arc::clone(&self.gws),
+            barrier: SplitBarrier::default(),
             notices: Notices {
                 bounds: self.bounds,
                 fine_grained_atomics: self.fine_grained_atomics,
@@ -587,7 +590,7 @@ impl Job {
 
     /// Runs each wave of a workgroup that can run, for a time slice. `None` if one has a fault, which is reported.
     fn run_pass(&self, workgroup: &mut Workgroup, slice: u64, looks_for_spins: bool) -> Option<Pass> {
-        let Workgroup { members, order, spare, cx, observer, rng, spins, kept } = workgroup;
+        let Workgroup { members, order, spare, cx, observer, rng, spins, kept, met } = workgroup;
         let code = &*self.setup.decoded.code;
         let mut pass = Pass { is_ready: false, all_spin: looks_for_spins, yielded: 0 };
         *spins = false;
@@ -599,6 +602,16 @@ impl Job {
             if wave.wait.is_none_or(|wait| self.gws.can_continue(wait)) {
                 wave.wait = None;
                 member.state = State::Ready;
+            }
+        }
+        if code.target.is_gfx12() {
+            let is_met = |m: &Member| m.wave.as_ref().is_some_and(|wave| cx.barrier.is_met(wave.signalled));
+            for member in members.iter_mut().filter(|m| m.state == State::AtBarrier && is_met(m)) {
+                member.state = State::Ready;
+                if let Some(observer) = observer.as_mut().filter(|_| *met != cx.barrier.phase()) {
+                    observer.barrier();
+                }
+                *met = cx.barrier.phase();
             }
         }
         for index in order.iter() {
@@ -633,6 +646,7 @@ impl Job {
                 StopReason::Barrier => member.state = State::AtBarrier,
                 StopReason::Wait => member.state = State::Waiting,
                 StopReason::End => {
+                    cx.barrier.leave(wave.signalled);
                     member.state = State::Ended;
                     spare.extend(member.wave.take());
                 }

@@ -9,6 +9,7 @@ use crate::host::schedule::ScheduleRng;
 use crate::host::spin::Registers;
 use crate::memory::lds::Lds;
 use crate::observe::WorkgroupObserver;
+use crate::state::barrier::SplitBarrier;
 use crate::state::wave::Wave;
 
 /// A wave of a workgroup, and its scheduling state.
@@ -44,13 +45,15 @@ pub(super) struct Workgroup {
     pub(super) spins: bool,
     /// Registers that are compared to find that out.
     pub(super) kept: Registers,
+    /// How often the barrier of gfx12 was met when the observer was last told.
+    pub(super) met: u32,
 }
 
 impl Workgroup {
     /// Returns what a workgroup of a dispatch consists of, before one has begun. It uses what another one left.
     pub(super) fn new(cx: ExecContext, left: Left) -> Workgroup {
         let Left { members, order, spare, kept } = left;
-        Workgroup { members, order, spare, cx, observer: None, rng: None, spins: false, kept }
+        Workgroup { members, order, spare, cx, observer: None, rng: None, spins: false, kept, met: 0 }
     }
 
     /// Begins the workgroup at `place` of the grid, of so many waves and with so many bytes of LDS, in place of one that has
@@ -60,7 +63,8 @@ impl Workgroup {
         self.members.extend((0..waves).map(|_| Member { wave: None, state: State::Ready }));
         self.order.clear();
         self.order.extend(0..waves);
-        self.spins = false;
+        (self.spins, self.met) = (false, 0);
+        self.cx.barrier = SplitBarrier::of(waves as u32);
         let ExecContext { mem, lds: memory, fault, count, ticks, workgroup, .. } = &mut self.cx;
         mem.forget();
         memory.reset(lds);

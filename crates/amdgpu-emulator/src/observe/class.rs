@@ -8,7 +8,7 @@ use amdgpu_isa::{Encoding, MemoryAccess, Row};
 use crate::exec::inst::{Code, Inst};
 use crate::observe::hazards::Traits;
 use crate::observe::operands::Operands;
-use crate::observe::waits::{Counting, is_gfx11};
+use crate::observe::waits::{Counting, is_rdna};
 use crate::report::access::AccessKind;
 
 /// Declares the classes, each with its name.
@@ -249,7 +249,7 @@ fn addressing(encoding: Encoding, row: &Row) -> AddressingKind {
         Encoding::Smem if row.is(WAVE_SCRATCH) => AddressingKind::ScalarScratch(access, size),
         Encoding::Smem if row.is(DESCRIPTOR) => AddressingKind::ScalarBuffer(access, size),
         Encoding::Smem => AddressingKind::Scalar(access, size),
-        Encoding::Mimg if is_gfx11(row) => AddressingKind::Image(access),
+        Encoding::Mimg if is_rdna(row) => AddressingKind::Image(access),
         // Not executed.
         Encoding::Mimg => AddressingKind::None,
         Encoding::Flat => AddressingKind::Flat(access, size),

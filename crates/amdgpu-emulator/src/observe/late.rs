@@ -56,7 +56,7 @@ impl Late {
         if let Counting::Wait(waiting) = info.counting {
             outstanding.wait(limits(waiting, w, i), |result| result.deliver(w, &mut cx.lds));
         }
-        for counter in counters(info.counting) {
+        for counter in counters(info.counting, cx.code.target) {
             outstanding.make_room(*counter, cx.code.target, |result| result.deliver(w, &mut cx.lds));
         }
     }

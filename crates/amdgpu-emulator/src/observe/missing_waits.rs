@@ -187,7 +187,7 @@ impl Waits {
         if let Counting::Wait(waiting) = next.info.counting {
             state.outstanding.wait(limits(waiting, next.w, next.i), &mut ended);
         } else {
-            for counter in counters(next.info.counting) {
+            for counter in counters(next.info.counting, cx.code.target) {
                 state.outstanding.make_room(*counter, cx.code.target, &mut ended);
             }
         }

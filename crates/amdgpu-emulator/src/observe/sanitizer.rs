@@ -692,6 +692,9 @@ fn bypasses_caches(target: Target, i: &Inst) -> bool {
         Target::Gfx90a => i.flags & flag::GLC != 0 && i.flags & flag::SLC == 0,
         Target::Gfx11 | Target::Gfx115 => i.flags & flag::GLC != 0,
         Target::Gfx942 | Target::Gfx950 => i.flags & (flag::GLC | flag::SC1) != 0,
+        Target::Gfx103 => i.flags & flag::GLC != 0,
+        // Decoding sets the flag for any scope that is larger than a compute unit (LLVM, "Memory Model gfx12").
+        Target::Gfx12 => i.flags & flag::SC1 != 0,
     }
 }
 

@@ -22,20 +22,26 @@ pub(crate) enum Counter {
     Vector,
     /// vscnt, of gfx11: vector stores, and atomics that return no value.
     Store,
-    /// lgkmcnt: LDS, scalar memory, global wave sync.
+    /// lgkmcnt: LDS, scalar memory, global wave sync; on gfx12 dscnt: LDS.
     Scalar,
+    /// kmcnt, of gfx12: scalar memory, and messages that return a value.
+    Constants,
     /// expcnt: data that global wave sync has not read yet.
     Export,
 }
 
 impl Counter {
-    /// Returns the name in the operand of `s_waitcnt`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Counter::Vector => "vmcnt",
-            Counter::Store => "vscnt",
-            Counter::Scalar => "lgkmcnt",
-            Counter::Export => "expcnt",
+    /// Returns the name on a target.
+    pub(crate) fn name(self, target: Target) -> &'static str {
+        match (self, target.is_gfx12()) {
+            (Counter::Vector, false) => "vmcnt",
+            (Counter::Store, false) => "vscnt",
+            (Counter::Scalar, false) => "lgkmcnt",
+            (Counter::Vector, true) => "loadcnt",
+            (Counter::Store, true) => "storecnt",
+            (Counter::Scalar, true) => "dscnt",
+            (Counter::Constants, _) => "kmcnt",
+            (Counter::Export, _) => "expcnt",
         }
     }
 
@@ -43,8 +49,9 @@ impl Counter {
     pub(crate) const fn largest(self, target: Target) -> usize {
         match self {
             Counter::Vector | Counter::Store => 63,
-            Counter::Scalar if target.is_gfx11() => 63,
+            Counter::Scalar if target.is_rdna() => 63,
             Counter::Scalar => 15,
+            Counter::Constants => 31,
             Counter::Export => 7,
         }
     }
@@ -94,13 +101,17 @@ pub(crate) enum Waiting {
     Gfx11,
     /// `s_waitcnt_vscnt` and similar instructions: one counter, whose count is the sum of a register and the constant.
     One(Counter),
+    /// `s_wait_loadcnt` and similar instructions of gfx12: the constant is the count.
+    Gfx12(Counter),
+    /// `s_wait_loadcnt_dscnt` and `s_wait_storecnt_dscnt`: the count of this counter is in bits 8 to 13, that of dscnt in bits 0 to 5.
+    WithLds(Counter),
     /// `s_wait_idle`: until all counters are 0.
     Idle,
 }
 
-/// Returns whether a row is one of gfx11's.
-pub(crate) fn is_gfx11(row: &Row) -> bool {
-    Target::GFX11.into_iter().any(|target| row.opcode(target).is_some())
+/// Returns whether a row is one of RDNA's, which count stores apart.
+pub(crate) fn is_rdna(row: &Row) -> bool {
+    Target::ALL.into_iter().any(|target| target.is_rdna() && row.opcode(target).is_some())
 }
 
 impl Counting {
@@ -109,7 +120,7 @@ impl Counting {
     pub(crate) fn of_instruction(i: &Inst) -> Counting {
         let inner = i.ext.as_ref().map_or(i, |ext| &ext.inner);
         match Counting::of(i.row) {
-            counting if !(is_gfx11(i.row) && i.row.is(ATOMIC)) || inner.flags & flag::GLC != 0 => counting,
+            counting if !(is_rdna(i.row) && i.row.is(ATOMIC)) || inner.flags & flag::GLC != 0 => counting,
             Counting::Memory => Counting::Store,
             Counting::Flat => Counting::FlatStore,
             counting => counting,
@@ -121,12 +132,22 @@ impl Counting {
     /// Cache invalidations and scalar stores are left out: nothing depends on when they end.
     pub(crate) fn of(row: &Row) -> Counting {
         let name = row.name;
-        let stores = is_gfx11(row) && row.is(STORE);
+        let stores = is_rdna(row) && row.is(STORE);
         match row.encoding() {
             Some(Encoding::Sopp) if name == "s_waitcnt" => {
-                Counting::Wait(if is_gfx11(row) { Waiting::Gfx11 } else { Waiting::Gfx9 })
+                Counting::Wait(if is_rdna(row) { Waiting::Gfx11 } else { Waiting::Gfx9 })
             }
-            Some(Encoding::Sopp) if name == "s_wait_idle" => Counting::Wait(Waiting::Idle),
+            Some(Encoding::Sopp) => match name {
+                "s_wait_idle" => Counting::Wait(Waiting::Idle),
+                "s_wait_loadcnt" => Counting::Wait(Waiting::Gfx12(Counter::Vector)),
+                "s_wait_storecnt" => Counting::Wait(Waiting::Gfx12(Counter::Store)),
+                "s_wait_dscnt" => Counting::Wait(Waiting::Gfx12(Counter::Scalar)),
+                "s_wait_kmcnt" => Counting::Wait(Waiting::Gfx12(Counter::Constants)),
+                "s_wait_expcnt" => Counting::Wait(Waiting::Gfx12(Counter::Export)),
+                "s_wait_loadcnt_dscnt" => Counting::Wait(Waiting::WithLds(Counter::Vector)),
+                "s_wait_storecnt_dscnt" => Counting::Wait(Waiting::WithLds(Counter::Store)),
+                _ => Counting::Nothing,
+            },
             Some(Encoding::Sopk) => match name {
                 "s_waitcnt_vscnt" => Counting::Wait(Waiting::One(Counter::Store)),
                 "s_waitcnt_vmcnt" => Counting::Wait(Waiting::One(Counter::Vector)),
@@ -154,7 +175,7 @@ impl Counting {
             }
             Some(Encoding::Mimg) if stores => Counting::Store,
             // Also `image_get_resinfo`, which reads no memory.
-            Some(Encoding::Mimg) if is_gfx11(row) => Counting::Memory,
+            Some(Encoding::Mimg) if is_rdna(row) => Counting::Memory,
             _ => Counting::Nothing,
         }
     }
@@ -170,7 +191,7 @@ pub(crate) fn limits(waiting: Waiting, w: &Wave, i: &Inst) -> Limits {
 }
 
 /// The values of counters down to which an instruction waits.
-pub(crate) type Limits = [(Counter, usize); 4];
+pub(crate) type Limits = [(Counter, usize); 5];
 
 impl Waiting {
     /// Returns the limits that an operand gives (gfx11: RDNA3 ISA, `S_WAITCNT`, `S_WAITCNT_VSCNT`).
@@ -182,17 +203,28 @@ impl Waiting {
                 (Counter::Scalar, field(8, 4)),
                 (Counter::Export, field(4, 3)),
                 (Counter::Store, usize::MAX),
+                (Counter::Constants, usize::MAX),
             ],
             Waiting::Gfx11 => [
                 (Counter::Vector, field(10, 6)),
                 (Counter::Scalar, field(4, 6)),
                 (Counter::Export, field(0, 3)),
                 (Counter::Store, usize::MAX),
+                (Counter::Constants, usize::MAX),
             ],
-            Waiting::One(Counter::Export) => [(Counter::Export, field(0, 3)); 4],
-            Waiting::One(counter) => [(counter, field(0, 6)); 4],
-            Waiting::Idle => [Counter::Vector, Counter::Scalar, Counter::Export, Counter::Store]
-                .map(|counter| (counter, 0)),
+            Waiting::One(Counter::Export) => [(Counter::Export, field(0, 3)); 5],
+            Waiting::One(counter) => [(counter, field(0, 6)); 5],
+            Waiting::Gfx12(Counter::Export) => [(Counter::Export, field(0, 3)); 5],
+            Waiting::Gfx12(Counter::Constants) => [(Counter::Constants, field(0, 5)); 5],
+            Waiting::Gfx12(counter) => [(counter, field(0, 6)); 5],
+            Waiting::WithLds(counter) => {
+                let (own, lds) = ((counter, field(8, 6)), (Counter::Scalar, field(0, 6)));
+                [own, lds, lds, lds, lds]
+            }
+            Waiting::Idle => {
+                [Counter::Vector, Counter::Scalar, Counter::Export, Counter::Store, Counter::Constants]
+                    .map(|counter| (counter, 0))
+            }
         }
     }
 }
@@ -272,8 +304,9 @@ impl<T> Outstanding<T> {
         let limit =
             if operation.order == Order::Any { 0 } else { later.min(operation.counter.largest(target) - 1) };
         Some(match operation.counter {
+            counter if target.is_gfx12() => format!("s_wait_{} {limit:#x}", counter.name(target)),
             Counter::Store => format!("s_waitcnt_vscnt null, {limit:#x}"),
-            counter => format!("s_waitcnt {}({limit})", counter.name()),
+            counter => format!("s_waitcnt {}({limit})", counter.name(target)),
         })
     }
 
@@ -303,13 +336,14 @@ impl<T> Outstanding<T> {
 }
 
 /// Returns the counters that an instruction increments.
-pub(crate) fn counters(counting: Counting) -> &'static [Counter] {
+pub(crate) fn counters(counting: Counting, target: Target) -> &'static [Counter] {
     match counting {
         Counting::Nothing | Counting::Wait(_) => &[],
         Counting::Memory => &[Counter::Vector],
         Counting::Store => &[Counter::Store],
         Counting::Flat => &[Counter::Vector, Counter::Scalar],
         Counting::FlatStore => &[Counter::Store, Counter::Scalar],
+        Counting::ScalarMemory if target.is_gfx12() => &[Counter::Constants],
         Counting::Lds | Counting::ScalarMemory => &[Counter::Scalar],
         Counting::GlobalSync => &[Counter::Export, Counter::Scalar],
     }
@@ -338,6 +372,7 @@ pub(crate) fn begun(
         Counting::Memory => one(Counter::Vector, Order::Memory, exec),
         Counting::Store => one(Counter::Store, Order::Memory, exec),
         Counting::Lds => one(Counter::Scalar, Order::Lds, exec),
+        Counting::ScalarMemory if target.is_gfx12() => one(Counter::Constants, Order::Any, !0),
         Counting::ScalarMemory => one(Counter::Scalar, Order::Any, !0),
         // Nothing depends on the end of the instruction itself.
         Counting::GlobalSync => one(Counter::Export, Order::Any, exec),
@@ -347,7 +382,7 @@ pub(crate) fn begun(
                 .iter()
                 .filter(|accessed| accessed.space == MemorySpace::Lds)
                 .fold(0, |lanes, accessed| lanes | accessed.lanes);
-            let in_order = target.is_gfx11();
+            let in_order = target.is_rdna();
             // On gfx9, an instruction that accesses both ends in no order.
             let (memory, lds) = match (exec & !in_lds, in_lds) {
                 _ if in_order => (Order::Memory, Order::Lds),

@@ -95,6 +95,10 @@ pub(crate) const POOL: u16 = 256;
 pub(crate) mod sreg {
     pub(crate) const FLAT_SCRATCH: u16 = 102;
     pub(crate) const VCC: u16 = 106;
+    /// Registers of the trap handler in which gfx12 has ids.
+    pub(crate) const TTMP7: u16 = 115;
+    pub(crate) const TTMP8: u16 = 116;
+    pub(crate) const TTMP9: u16 = 117;
     pub(crate) const M0: u16 = 124;
     pub(crate) const EXEC: u16 = 126;
     pub(crate) const VCCZ: u16 = 251;
@@ -186,6 +190,8 @@ pub(crate) struct Wave {
     pub(crate) scratch: Scratch,
     /// What the wave waits for, after [`crate::exec::inst::Flow::Wait`].
     pub(crate) wait: Option<GwsWait>,
+    /// The phase of the workgroup's barrier in which the wave has signalled, on gfx12 ([`SplitBarrier`](super::barrier::SplitBarrier)).
+    pub(crate) signalled: Option<u32>,
     /// What a load of 16 bits keeps of the other half of its register: all bits, or none where SRAM-ECC is on, as the register
     /// is then written whole. LLVM relies on it: `GCNSubtarget::d16PreservesUnusedBits`.
     pub(crate) d16_kept: u32,
@@ -304,6 +310,7 @@ impl Wave {
             pool_of: 0,
             scratch: Scratch::default(),
             wait: None,
+            signalled: None,
             d16_kept: !0,
         }
     }

@@ -91,6 +91,7 @@ impl TestWave {
                 ticks: 0,
                 workgroup: [0; 3],
                 host: None,
+                barrier: crate::state::barrier::SplitBarrier::of(1),
                 gws: Arc::new(Gws::new(crate::state::gws::counter_table(), 1)),
                 notices: Notices::default(),
             },

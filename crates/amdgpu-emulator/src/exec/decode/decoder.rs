@@ -93,7 +93,7 @@ impl Decoder<'_> {
             Ty::Mask if self.wave32 => 1,
             ty => u32::from(ty.dwords()).clamp(1, 4).next_power_of_two(),
         };
-        match (code, self.target.is_gfx11()) {
+        match (code, self.target.has_gfx11_instructions()) {
             (0x7c, true) => sreg::NULL,
             (0x7d, true) => sreg::M0,
             _ => (code & !(registers - 1)) as u16,
@@ -148,7 +148,7 @@ impl Decoder<'_> {
             return Ok(value);
         }
         // Encodings of two dwords take none before gfx10.
-        if partial.len == 2 && !self.target.is_gfx11() {
+        if partial.len >= 2 && !self.target.is_rdna() {
             return Err(NotAnInstruction);
         }
         let value = *self.words.get(partial.inst.pc as usize + partial.len).ok_or(NotAnInstruction)?;
@@ -188,7 +188,7 @@ impl Decoder<'_> {
         };
         match code {
             // The register of gfx11 that reads as 0.
-            0x7c if self.target.is_gfx11() => constant(self, partial, 0),
+            0x7c if self.target.has_gfx11_instructions() => constant(self, partial, 0),
             0..=127 => Ok(Operand::Scalar(self.scalar(code, ty))),
             128..=192 => constant(self, partial, u64::from(code - 128)),
             193..=208 => constant(self, partial, (192 - i64::from(code)) as u64),

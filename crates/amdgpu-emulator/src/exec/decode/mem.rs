@@ -31,7 +31,7 @@ impl Decoder<'_> {
 
     /// Decodes FLAT, GLOBAL and SCRATCH. `src[0]` is the address (64 bits; 32 bits if there is an `sdst`, or in
     /// SCRATCH), `src[1]` the data, `sdst` the SGPR with a base or `NONE`, `imm` the offset.
-    pub(super) fn flat(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
+    pub(super) fn flat(&mut self, partial: &mut PartialInst, long: u128) -> Result<(), NotAnInstruction> {
         let f = fields::Flat::of(self.target, long);
         let encoding = f.encoding().ok_or(NotAnInstruction)?;
         self.find(partial, encoding, f.op)?;
@@ -39,7 +39,7 @@ impl Decoder<'_> {
         let i = &mut partial.inst;
         i.src = [f.addr as u16, f.data as u16 + data, NONE];
         i.dst = f.vdst as u16 + data;
-        let no_base = if self.target.is_gfx11() { 0x7c } else { 0x7f };
+        let no_base = if self.target.has_gfx11_instructions() { 0x7c } else { 0x7f };
         i.sdst = match encoding {
             Encoding::Flat => NONE,
             _ if f.saddr == no_base => NONE,
@@ -47,8 +47,8 @@ impl Decoder<'_> {
             _ => self.scalar(f.saddr, Ty::B32),
         };
         i.imm = match encoding {
-            // 12 bits, unsigned, for FLAT; 13 bits, signed, for the others: LLVM, `SIInstrInfo::splitFlatOffset`.
-            Encoding::Flat => f.offset & 0xfff,
+            // 12 bits, unsigned, for FLAT; 13 bits, signed, for the others; on gfx12 24 bits, signed, for all: LLVM, `SIInstrInfo::splitFlatOffset`.
+            Encoding::Flat if !self.target.is_gfx12() => f.offset & 0xfff,
             _ => f.signed_offset() as u32,
         };
         // On gfx90a, SCRATCH has a vaddr unless it has an saddr. On the others the bit `sve` says so; gfx90a has `lds` in its place.
@@ -64,7 +64,8 @@ impl Decoder<'_> {
                 i.flags |= flag::VADDR;
             }
         }
-        i.flags |= flag::where_set([(flag::GLC, f.glc), (flag::SLC, f.slc), (flag::SC1, f.scc)]);
+        let wider = f.scc || f.scope > 0;
+        i.flags |= flag::where_set([(flag::GLC, f.glc), (flag::SLC, f.slc), (flag::SC1, wider)]);
         Ok(())
     }
 
@@ -84,12 +85,13 @@ impl Decoder<'_> {
             (flag::OFFEN, f.offen),
             (flag::IDXEN, f.idxen),
             (flag::GLC, f.glc),
-            (flag::GFX11, self.target.is_gfx11()),
+            (flag::GFX11, self.target.is_rdna()),
+            (flag::SC1, f.scope > 0),
         ]);
         Ok(())
     }
 
-    pub(super) fn mubuf(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
+    pub(super) fn mubuf(&mut self, partial: &mut PartialInst, long: u128) -> Result<(), NotAnInstruction> {
         let f = fields::Mubuf::of(self.target, long);
         self.find(partial, Encoding::Mubuf, f.op)?;
         self.buffer(partial, fields::Buffer::of(self.target, long))?;
@@ -102,7 +104,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    pub(super) fn mtbuf(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
+    pub(super) fn mtbuf(&mut self, partial: &mut PartialInst, long: u128) -> Result<(), NotAnInstruction> {
         let f = fields::Mtbuf::of(self.target, long);
         self.find(partial, Encoding::Mtbuf, f.op)?;
         self.buffer(partial, fields::Buffer::of(self.target, long))?;
@@ -112,7 +114,7 @@ impl Decoder<'_> {
 
     /// Decodes MIMG. On gfx11, `src[0]` is the first register of the address, `src[1]` and `dst` are the data, `src[2]` is the
     /// first SGPR of the descriptor; the third dword, if there is one, names the other registers of the address.
-    pub(super) fn mimg(&mut self, partial: &mut PartialInst, long: u64) -> Result<(), NotAnInstruction> {
+    pub(super) fn mimg(&mut self, partial: &mut PartialInst, long: u128) -> Result<(), NotAnInstruction> {
         let f = fields::Mimg::of(self.target, long);
         self.find(partial, Encoding::Mimg, f.op)?;
         if !self.target.is_gfx11() {

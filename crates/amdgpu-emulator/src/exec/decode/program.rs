@@ -214,8 +214,8 @@ impl Decoder<'_> {
             spilled: [None; 3],
         };
         let done = match Encoding::of(self.target, word) {
-            // The second dword is beyond the end of the code.
-            Some(encoding) if at + encoding.dwords() > self.words.len() => Err(NotAnInstruction),
+            // A further dword is beyond the end of the code.
+            Some(encoding) if at + encoding.dwords(self.target) > self.words.len() => Err(NotAnInstruction),
             Some(encoding) => self.fields_of(encoding, &mut partial),
             None => {
                 // The remaining encodings have two dwords.
@@ -241,11 +241,12 @@ impl Decoder<'_> {
     /// Decodes the fields of `partial`'s dwords.
     fn fields_of(&mut self, encoding: Encoding, partial: &mut PartialInst) -> Result<(), NotAnInstruction> {
         let word = partial.inst.raw[0];
-        if encoding.dwords() == 2 {
-            partial.len = 2;
-            partial.inst.raw[1] = self.word(partial.inst.pc as usize + 1);
+        partial.len = encoding.dwords(self.target);
+        for n in 1..partial.len {
+            partial.inst.raw[n] = self.word(partial.inst.pc as usize + n);
         }
         let long = u64::from(word) | u64::from(partial.inst.raw[1]) << 32;
+        let whole = u128::from(long) | u128::from(partial.inst.raw[2]) << 64;
         match encoding {
             Encoding::Sop1 => self.sop1(partial, word),
             Encoding::Sop2 => self.sop2(partial, word),
@@ -260,10 +261,10 @@ impl Decoder<'_> {
             Encoding::Vop3p => self.vop3p(partial, long),
             Encoding::Vopd => self.vopd(partial, long),
             Encoding::Ds => self.ds(partial, long),
-            Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(partial, long),
-            Encoding::Mubuf => self.mubuf(partial, long),
-            Encoding::Mtbuf => self.mtbuf(partial, long),
-            Encoding::Mimg => self.mimg(partial, long),
+            Encoding::Flat | Encoding::Global | Encoding::Scratch => self.flat(partial, whole),
+            Encoding::Mubuf => self.mubuf(partial, whole),
+            Encoding::Mtbuf => self.mtbuf(partial, whole),
+            Encoding::Mimg => self.mimg(partial, whole),
         }
     }
 }

@@ -99,7 +99,7 @@ impl Decoder<'_> {
         let i = &mut partial.inst;
         i.src[0] = self.scalar(f.sbase * 2, base);
         i.dst = dst;
-        if self.target.is_gfx11() {
+        if self.target.is_rdna() {
             // Both offsets are always there; the register may be the one that reads as 0.
             i.imm = f.signed_offset() as u32;
             i.sdst = if f.soffset == 0x7c { NONE } else { self.scalar(f.soffset, Ty::B32) };

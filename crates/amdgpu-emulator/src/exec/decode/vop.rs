@@ -11,6 +11,7 @@ use crate::exec::modifiers::MODIFIED;
 use crate::exec::operand::{
     Dpp, DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, temp,
 };
+use crate::exec::scalar_op::ScalarModifiers;
 use crate::exec::scaled::Plan;
 use crate::exec::table::Impl;
 use crate::exec::vop3::{BOUND_CONTROL, FETCH_INACTIVE};
@@ -94,7 +95,7 @@ impl Decoder<'_> {
     /// Returns a vector register that a short encoding names, for source `n`. On gfx11, bit 7 selects the half of one that holds 16
     /// bits.
     fn short_vector(&self, n: usize, code: u32, ty: Ty, mods: &mut Mods) -> Operand {
-        if !self.target.is_gfx11() || !is_half(ty) {
+        if !self.target.has_gfx11_instructions() || !is_half(ty) {
             return Operand::Vector(code as u16 & 0xff);
         }
         if code & 0x80 != 0 {
@@ -109,7 +110,7 @@ impl Decoder<'_> {
         partial.inst.dst = code as u16;
         if row.is(SGPR_DST) {
             partial.inst.dst = self.scalar(code, Ty::B32);
-        } else if self.target.is_gfx11() && is_half(row.dst) {
+        } else if self.target.has_gfx11_instructions() && is_half(row.dst) {
             partial.inst.dst &= 0x7f;
             mods.part = if code & 0x80 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
             mods.rest = UnwrittenBits::Keep;
@@ -175,7 +176,7 @@ impl Decoder<'_> {
 
     /// Returns where a comparison writes its mask. On gfx11, those that write EXEC write nothing else.
     fn mask_destination(&self, row: &Row, register: u16) -> u16 {
-        if self.target.is_gfx11() && row.is(EXEC_OUT) { sreg::EXEC } else { register }
+        if self.target.is_rdna() && row.is(EXEC_OUT) { sreg::EXEC } else { register }
     }
 
     /// Decodes a DPP control dword of gfx11 that source 0 of any encoding may have. Returns the register that it names.
@@ -201,7 +202,7 @@ impl Decoder<'_> {
         row: &Row,
         mods: &mut Mods,
     ) -> Result<Operand, NotAnInstruction> {
-        let gfx11 = self.target.is_gfx11();
+        let gfx11 = self.target.has_gfx11_instructions();
         if !matches!((code, gfx11), (SDWA, false) | (DPP, _) | (DPP8 | DPP8_FETCH_INACTIVE, true)) {
             let source = self.vop_source(partial, 0, code, row)?;
             return Ok(match source {
@@ -278,7 +279,7 @@ impl Decoder<'_> {
             return Err(NotAnInstruction);
         }
         partial.inst.dst = if row.is(SGPR_DST) { self.scalar(f.vdst, Ty::B32) } else { f.vdst as u16 };
-        if (self.target == Target::Gfx950 || self.target.is_gfx11())
+        if (self.target == Target::Gfx950 || self.target.is_rdna())
             && let Some(imm) = own_modifiers(row, &f)
         {
             let mut sources = [Operand::None; 3];
@@ -303,7 +304,7 @@ impl Decoder<'_> {
         }
         let mut sources = [Operand::None; 3];
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
-            if n == 0 && self.target.is_gfx11() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE) {
+            if n == 0 && self.target.has_gfx11_instructions() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE) {
                 if !matches!(partial.executor, Impl::Lanes { .. } | Impl::Unimplemented) {
                     return Err(NotAnInstruction);
                 }
@@ -346,7 +347,7 @@ impl Decoder<'_> {
             Impl::Unimplemented => return Ok(()),
         };
         if row.flags & ACC != 0 {
-            if self.target.is_gfx11() && mods.part == DwordPart::HIGH {
+            if self.target.has_gfx11_instructions() && mods.part == DwordPart::HIGH {
                 mods.parts[2] = DwordPart::HIGH;
             }
             sources[row.src.iter().filter(|ty| **ty != Ty::None).count()] = Operand::Vector(partial.inst.dst);
@@ -477,7 +478,7 @@ fn op_sel(row: &Row, bits: u32, target: Target, mods: &mut Mods) {
     if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         // The upper two bits select the byte that is written.
         (mods.part, mods.rest) = (DwordPart::byte((bits >> 2) as u8), UnwrittenBits::Keep);
-    } else if is_half(row.dst) && (bits >> 3 != 0 || target.is_gfx11()) {
+    } else if is_half(row.dst) && (bits >> 3 != 0 || target.has_gfx11_instructions()) {
         let part = if bits >> 3 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
         (mods.part, mods.rest) = (part, UnwrittenBits::Keep);
     }
@@ -490,9 +491,11 @@ fn own_modifiers(row: &Row, f: &fields::Vop3) -> Option<u32> {
         "v_bitop3_b32" => Some(f.truth_table()),
         "v_bitop3_b16" => Some(f.truth_table() | f.op_sel << 8),
         // The two bits of op_sel are DPP's bits, with the same numbers.
-        "v_permlane16_swap_b32" | "v_permlane32_swap_b32" | "v_permlane16_b32" | "v_permlanex16_b32" => {
+        "v_permlane16_swap_b32" | "v_permlane32_swap_b32" | "v_permlane16_b32" | "v_permlanex16_b32"
+        | "v_permlane16_var_b32" | "v_permlanex16_var_b32" => {
             Some(f.op_sel & (FETCH_INACTIVE | BOUND_CONTROL))
         }
+        name if name.starts_with("v_s_") => Some(ScalarModifiers::of(f).bits()),
         _ => Plan::of(row, f.abs, f.neg, f.op_sel).map(Plan::bits),
     }
 }

@@ -50,7 +50,7 @@ impl Decoder<'_> {
                 _ if row.is(WMMA) && n == 2 && code < 256 => wmma_constant(row),
                 ty => ty,
             };
-            *source = if n == 0 && self.target.is_gfx11() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE)
+            *source = if n == 0 && self.target.has_gfx11_instructions() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE)
             {
                 let (lanes, control) = self.lanes_of_source(partial, code)?;
                 dpp = Some(lanes);
@@ -66,7 +66,7 @@ impl Decoder<'_> {
                 Ty::B32 if row.name == "v_mfma_ld_scale_b32" => select.with(n, lo, hi, 0, 0),
                 // The sign of an f32 is in its high half.
                 // CDNA4 ISA, `V_DOT2_F32_BF16`: "NEG and ABS input modifiers do not affect S2".
-                Ty::F32 if row.name == "v_dot2_f32_bf16" && !self.target.is_gfx11() => {
+                Ty::F32 if row.name == "v_dot2_f32_bf16" && !self.target.has_gfx11_instructions() => {
                     select.with(n, 0, 1, 0, 0)
                 }
                 Ty::F32 => select.with(n, 0, 1, 0, neg_lo),

@@ -154,6 +154,12 @@ pub(super) fn ds(op: Ds) -> Impl {
         Ds::ds_cmpstore_f64 => one::<DsRmw<CmpSwapF64>>(),
         Ds::ds_cmpstore_rtn_b64 => one::<DsRmw<CmpSwap<u64>>>(),
         Ds::ds_cmpstore_rtn_f64 => one::<DsRmw<CmpSwapF64>>(),
+        // Instructions of gfx12.
+        Ds::ds_cond_sub_u32 => one::<DsRmw<CondSub>>(),
+        Ds::ds_sub_clamp_u32 => one::<DsRmw<SubClamp>>(),
+        Ds::ds_cond_sub_rtn_u32 => one::<DsRmw<CondSub>>(),
+        Ds::ds_sub_clamp_rtn_u32 => one::<DsRmw<SubClamp>>(),
+        Ds::ds_bpermute_fi_b32 => one::<BpermuteAll>(),
         // Counters of the global data share, for graphics. The targets have no such memory.
         Ds::ds_ordered_count | Ds::ds_add_gs_reg_rtn | Ds::ds_sub_gs_reg_rtn => Impl::Unimplemented,
     }

@@ -6,6 +6,7 @@ use super::notation::*;
 use crate::exec::access::*;
 use crate::exec::atomics::*;
 use crate::exec::flat::*;
+use crate::exec::smem::CacheControl;
 use crate::exec::to_lds::*;
 
 #[rustfmt::skip]
@@ -69,6 +70,9 @@ pub(super) fn flat(op: Flat) -> Impl {
         Flat::flat_atomic_cmpswap_f32 => one::<FlatRmw<CmpSwapF32>>(),
         Flat::flat_atomic_min_f32 => one::<FlatRmw<MinF32>>(),
         Flat::flat_atomic_max_f32 => one::<FlatRmw<MaxF32>>(),
+        // Instructions of gfx12.
+        Flat::flat_atomic_sub_clamp_u32 => one::<FlatRmw<SubClamp>>(),
+        Flat::flat_atomic_cond_sub_u32 => one::<FlatRmw<CondSub>>(),
     }
 }
 
@@ -143,6 +147,11 @@ pub(super) fn global(op: Global) -> Impl {
         Global::global_atomic_cmpswap_f32 => one::<GlobalRmw<CmpSwapF32>>(),
         Global::global_atomic_min_f32 => one::<GlobalRmw<MinF32>>(),
         Global::global_atomic_max_f32 => one::<GlobalRmw<MaxF32>>(),
+        // Instructions of gfx12.
+        Global::global_atomic_cond_sub_u32 => one::<GlobalRmw<CondSub>>(),
+        Global::global_inv | Global::global_wb | Global::global_wbinv => one::<CacheControl>(),
+        // Columns of matrices, blocks of registers, and additions in the order of waves.
+        Global::global_load_tr_b128 | Global::global_load_tr_b64 | Global::global_load_block | Global::global_store_block | Global::global_atomic_ordered_add_b64 => Impl::Unimplemented,
     }
 }
 
@@ -176,5 +185,7 @@ pub(super) fn scratch(op: Scratch) -> Impl {
         Scratch::scratch_load_lds_ushort => one::<ScratchLoadLds<Ushort>>(),
         Scratch::scratch_load_lds_sshort => one::<ScratchLoadLds<Sshort>>(),
         Scratch::scratch_load_lds_dword => one::<ScratchLoadLds<Dwords<1>>>(),
+        // Instructions of gfx12.
+        Scratch::scratch_load_block | Scratch::scratch_store_block => Impl::Unimplemented,
     }
 }

@@ -3,6 +3,7 @@
 use amdgpu_isa::Smem;
 
 use super::notation::*;
+use crate::exec::control::Nop;
 use crate::exec::{atomics, smem};
 
 #[rustfmt::skip]
@@ -94,5 +95,18 @@ pub(super) fn smem(op: Smem) -> Impl {
         Smem::s_atomic_dec_x2 => one::<smem::Atomic<atomics::Dec<u64>>>(),
         // Instructions of gfx11.
         Smem::s_gl1_inv => one::<smem::CacheControl>(),
+        // Instructions of gfx12.
+        Smem::s_load_b96 => one::<smem::Load<3>>(),
+        Smem::s_load_i8 => one::<smem::LoadSmall<1, true>>(),
+        Smem::s_load_u8 => one::<smem::LoadSmall<1, false>>(),
+        Smem::s_load_i16 => one::<smem::LoadSmall<2, true>>(),
+        Smem::s_load_u16 => one::<smem::LoadSmall<2, false>>(),
+        Smem::s_buffer_load_b96 => one::<smem::BufferLoad<3>>(),
+        Smem::s_buffer_load_i8 => one::<smem::BufferLoadSmall<1, true>>(),
+        Smem::s_buffer_load_u8 => one::<smem::BufferLoadSmall<1, false>>(),
+        Smem::s_buffer_load_i16 => one::<smem::BufferLoadSmall<2, true>>(),
+        Smem::s_buffer_load_u16 => one::<smem::BufferLoadSmall<2, false>>(),
+        Smem::s_prefetch_inst | Smem::s_prefetch_inst_pc_rel | Smem::s_prefetch_data | Smem::s_buffer_prefetch_data
+        | Smem::s_prefetch_data_pc_rel => one::<Nop>(),
     }
 }

@@ -97,6 +97,12 @@ pub(super) fn sop1(op: Sop1) -> Impl {
         Sop1::s_floor_f16 => one::<Scalar1<Floor<Half>>>(),
         Sop1::s_trunc_f16 => one::<Scalar1<Trunc<Half>>>(),
         Sop1::s_rndne_f16 => one::<Scalar1<Rndne<Half>>>(),
+        // Instructions of gfx12.
+        Sop1::s_barrier_signal => one::<control::BarrierSignal<false>>(),
+        Sop1::s_barrier_signal_isfirst => one::<control::BarrierSignal<true>>(),
+        Sop1::s_sleep_var => one::<control::GiveWay>(),
+        // Named barriers, and registers that a wave gets and gives back while it runs.
+        Sop1::s_get_barrier_state | Sop1::s_barrier_init | Sop1::s_barrier_join | Sop1::s_alloc_vgpr => Impl::Unimplemented,
     }
 }
 
@@ -173,6 +179,14 @@ pub(super) fn sop2(op: Sop2) -> Impl {
         Sop2::s_fmaak_f32 => one::<Scalar3<Fma<f32>>>(),
         Sop2::s_fmamk_f32 => one::<Scalar3<Fma<f32>>>(),
         Sop2::s_cvt_pk_rtz_f16_f32 => one::<Scalar2<CvtPkrtzF16F32>>(),
+        // Instructions of gfx12.
+        Sop2::s_minimum_f32 => one::<Scalar2<Kept<Minimum<f32>>>>(),
+        Sop2::s_maximum_f32 => one::<Scalar2<Kept<Maximum<f32>>>>(),
+        Sop2::s_minimum_f16 => one::<Scalar2<Kept<Minimum<Half>>>>(),
+        Sop2::s_maximum_f16 => one::<Scalar2<Kept<Maximum<Half>>>>(),
+        Sop2::s_add_nc_u64 => one::<salu::AddNcU64>(),
+        Sop2::s_sub_nc_u64 => one::<salu::SubNcU64>(),
+        Sop2::s_mul_u64 => one::<salu::MulU64>(),
     }
 }
 
@@ -313,5 +327,13 @@ pub(super) fn sopp(op: Sopp) -> Impl {
         Sopp::s_denorm_mode => one::<control::DenormMode>(),
         // Padding after programs, an illegal instruction (RDNA3 ISA, `S_CODE_END`).
         Sopp::s_code_end => one::<control::Illegal>(),
+        // Instructions of gfx12.
+        Sopp::s_barrier_wait => one::<control::BarrierWait>(),
+        // A named barrier.
+        Sopp::s_barrier_leave => Impl::Unimplemented,
+        Sopp::s_wait_loadcnt | Sopp::s_wait_storecnt | Sopp::s_wait_samplecnt | Sopp::s_wait_bvhcnt | Sopp::s_wait_expcnt
+        | Sopp::s_wait_dscnt | Sopp::s_wait_kmcnt | Sopp::s_wait_loadcnt_dscnt | Sopp::s_wait_storecnt_dscnt => {
+            one::<control::Nop>()
+        }
     }
 }

@@ -3,6 +3,7 @@
 use amdgpu_isa::{Target, Vop1};
 
 use super::notation::*;
+use super::vop3::has_ocp;
 use crate::exec::arith::*;
 use crate::exec::bits::*;
 use crate::exec::convert::*;
@@ -94,13 +95,13 @@ pub(super) fn vop1(op: Vop1, target: Target) -> Impl {
         Vop1::v_sat_pk_u8_i16 => rare1::<SatPkU8I16>(),
         Vop1::v_swap_b32 => plain::<vop3::Swap>(),
         Vop1::v_accvgpr_mov_b32 => op1::<MovB32>(),
-        Vop1::v_cvt_f32_fp8 if target == Target::Gfx950 => rare1::<CvtF32OcpFp8>(),
+        Vop1::v_cvt_f32_fp8 if has_ocp(target) => rare1::<CvtF32OcpFp8>(),
         Vop1::v_cvt_f32_fp8 => rare1::<CvtF32Fp8>(),
-        Vop1::v_cvt_f32_bf8 if target == Target::Gfx950 => rare1::<CvtF32OcpBf8>(),
+        Vop1::v_cvt_f32_bf8 if has_ocp(target) => rare1::<CvtF32OcpBf8>(),
         Vop1::v_cvt_f32_bf8 => rare1::<CvtF32Bf8>(),
-        Vop1::v_cvt_pk_f32_fp8 if target == Target::Gfx950 => lanes(CvtPkF32::<CvtF32OcpFp8>::FORMS),
+        Vop1::v_cvt_pk_f32_fp8 if has_ocp(target) => lanes(CvtPkF32::<CvtF32OcpFp8>::FORMS),
         Vop1::v_cvt_pk_f32_fp8 => lanes(CvtPkF32::<CvtF32Fp8>::FORMS),
-        Vop1::v_cvt_pk_f32_bf8 if target == Target::Gfx950 => lanes(CvtPkF32::<CvtF32OcpBf8>::FORMS),
+        Vop1::v_cvt_pk_f32_bf8 if has_ocp(target) => lanes(CvtPkF32::<CvtF32OcpBf8>::FORMS),
         Vop1::v_cvt_pk_f32_bf8 => lanes(CvtPkF32::<CvtF32Bf8>::FORMS),
         Vop1::v_prng_b32 => op1::<PrngB32>(),
         Vop1::v_permlane16_swap_b32 => one::<vop3::PermlaneSwap<16>>(),

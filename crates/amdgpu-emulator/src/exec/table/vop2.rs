@@ -14,11 +14,11 @@ use crate::exec::vop3p::{DOT2ACC_F32_F16, DOT2C_F32_F16, Dot2cF32Bf16};
 
 pub(super) fn vop2(op: Vop2, target: Target) -> Impl {
     match op {
-        Vop2::v_min_f32 if target.is_gfx11() => op2::<Kept<Min<f32>>>(),
-        Vop2::v_max_f32 if target.is_gfx11() => op2::<Kept<Max<f32>>>(),
-        Vop2::v_min_f16 if target.is_gfx11() => half::<Kept<Min<Half>>>(),
-        Vop2::v_max_f16 if target.is_gfx11() => half::<Kept<Max<Half>>>(),
-        Vop2::v_dot2c_f32_f16 if target.is_gfx11() => lanes(DOT2ACC_F32_F16),
+        Vop2::v_min_f32 if target.is_rdna() => op2::<Kept<Min<f32>>>(),
+        Vop2::v_max_f32 if target.is_rdna() => op2::<Kept<Max<f32>>>(),
+        Vop2::v_min_f16 if target.is_rdna() => half::<Kept<Min<Half>>>(),
+        Vop2::v_max_f16 if target.is_rdna() => half::<Kept<Max<Half>>>(),
+        Vop2::v_dot2c_f32_f16 if target.is_rdna() => lanes(DOT2ACC_F32_F16),
         _ => common(op),
     }
 }

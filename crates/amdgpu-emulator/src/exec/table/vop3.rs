@@ -8,28 +8,36 @@ use crate::exec::bits::*;
 use crate::exec::carry::*;
 use crate::exec::convert::*;
 use crate::exec::divide::*;
-use crate::exec::exchange::Permlane;
+use crate::exec::exchange::{Permlane, PermlaneVar};
 use crate::exec::halves::CvtPk;
 use crate::exec::integer::*;
 use crate::exec::level::{columns, two_columns};
 use crate::exec::media::*;
 use crate::exec::number::half16::Half;
+use crate::exec::scalar_op::ScalarTrans;
 use crate::exec::scaled::Convert;
 use crate::exec::transcendental::*;
 use crate::exec::vop3::{self, *};
 use crate::exec::vop3p::{Dot2Bf16Bf16, Dot2F16F16};
 
+/// Returns whether floats of 8 bits have the formats of the Open Compute Project.
+pub(super) fn has_ocp(target: Target) -> bool {
+    target == Target::Gfx950 || target.is_gfx12()
+}
+
 #[rustfmt::skip]
 pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
     match op {
-        Vop3::v_min3_f32 if target.is_gfx11() => op3::<Kept<Min3<f32>>>(),
-        Vop3::v_max3_f32 if target.is_gfx11() => op3::<Kept<Max3<f32>>>(),
-        Vop3::v_med3_f32 if target.is_gfx11() => op3::<Kept<Med3<f32>>>(),
-        Vop3::v_min3_f16 if target.is_gfx11() => half::<Kept<Min3<Half>>>(),
-        Vop3::v_max3_f16 if target.is_gfx11() => half::<Kept<Max3<Half>>>(),
-        Vop3::v_med3_f16 if target.is_gfx11() => half::<Kept<Med3<Half>>>(),
-        Vop3::v_min_f64 if target.is_gfx11() => op2::<Kept<Min<f64>>>(),
-        Vop3::v_max_f64 if target.is_gfx11() => op2::<Kept<Max<f64>>>(),
+        Vop3::v_min3_f32 if target.is_rdna() => op3::<Kept<Min3<f32>>>(),
+        Vop3::v_max3_f32 if target.is_rdna() => op3::<Kept<Max3<f32>>>(),
+        Vop3::v_med3_f32 if target.is_rdna() => op3::<Kept<Med3<f32>>>(),
+        Vop3::v_min3_f16 if target.is_rdna() => half::<Kept<Min3<Half>>>(),
+        Vop3::v_max3_f16 if target.is_rdna() => half::<Kept<Max3<Half>>>(),
+        Vop3::v_med3_f16 if target.is_rdna() => half::<Kept<Med3<Half>>>(),
+        Vop3::v_min_f64 if target.is_rdna() => op2::<Kept<Min<f64>>>(),
+        Vop3::v_max_f64 if target.is_rdna() => op2::<Kept<Max<f64>>>(),
+        Vop3::v_minimum3_f32 if target.is_gfx12() => op3::<Kept<Minimum3<f32>>>(),
+        Vop3::v_maximum3_f32 if target.is_gfx12() => op3::<Kept<Maximum3<f32>>>(),
         Vop3::v_mad_legacy_f32 => rare3::<MadLegacyF32>(),
         Vop3::v_mad_f32 => op3::<MadF32>(),
         Vop3::v_mad_i32_i24 => hot_sat3::<MadI32I24, MadI32I24Clamp>(),
@@ -138,13 +146,13 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         Vop3::v_sub_i16 => sat2::<SubU16, SubI16Clamp>(),
         Vop3::v_pack_b32_f16 => op2::<PackB32F16>(),
         Vop3::v_mul_legacy_f32 => rare2::<MulLegacyF32>(),
-        Vop3::v_cvt_pk_fp8_f32 if target == Target::Gfx950 => rare2::<CvtPkOcpFp8F32>(),
+        Vop3::v_cvt_pk_fp8_f32 if has_ocp(target) => rare2::<CvtPkOcpFp8F32>(),
         Vop3::v_cvt_pk_fp8_f32 => rare2::<CvtPkFp8F32>(),
-        Vop3::v_cvt_pk_bf8_f32 if target == Target::Gfx950 => rare2::<CvtPkOcpBf8F32>(),
+        Vop3::v_cvt_pk_bf8_f32 if has_ocp(target) => rare2::<CvtPkOcpBf8F32>(),
         Vop3::v_cvt_pk_bf8_f32 => rare2::<CvtPkBf8F32>(),
-        Vop3::v_cvt_sr_fp8_f32 if target == Target::Gfx950 => rare2::<CvtSrOcpFp8F32>(),
+        Vop3::v_cvt_sr_fp8_f32 if has_ocp(target) => rare2::<CvtSrOcpFp8F32>(),
         Vop3::v_cvt_sr_fp8_f32 => rare2::<CvtSrFp8F32>(),
-        Vop3::v_cvt_sr_bf8_f32 if target == Target::Gfx950 => rare2::<CvtSrOcpBf8F32>(),
+        Vop3::v_cvt_sr_bf8_f32 if has_ocp(target) => rare2::<CvtSrOcpBf8F32>(),
         Vop3::v_cvt_sr_bf8_f32 => rare2::<CvtSrBf8F32>(),
         Vop3::v_bitop3_b16 => plain::<vop3::Bitop3<true>>(),
         Vop3::v_bitop3_b32 => plain::<vop3::Bitop3<false>>(),
@@ -227,5 +235,30 @@ pub(super) fn vop3(op: Vop3, target: Target) -> Impl {
         Vop3::v_and_b16 => hot2::<AndB32>(),
         Vop3::v_or_b16 => hot2::<OrB32>(),
         Vop3::v_xor_b16 => hot2::<XorB32>(),
+        // Instructions of gfx12.
+        Vop3::v_minimum3_f16 => half::<Kept<Minimum3<Half>>>(),
+        Vop3::v_maximum3_f16 => half::<Kept<Maximum3<Half>>>(),
+        Vop3::v_minimummaximum_f32 => rare3::<Kept<MinimumMaximum<f32>>>(),
+        Vop3::v_maximumminimum_f32 => rare3::<Kept<MaximumMinimum<f32>>>(),
+        Vop3::v_minimummaximum_f16 => half::<Kept<MinimumMaximum<Half>>>(),
+        Vop3::v_maximumminimum_f16 => half::<Kept<MaximumMinimum<Half>>>(),
+        Vop3::v_minimum_f64 => rare2::<Kept<Minimum<f64>>>(),
+        Vop3::v_maximum_f64 => rare2::<Kept<Maximum<f64>>>(),
+        Vop3::v_minimum_f32 => op2::<Kept<Minimum<f32>>>(),
+        Vop3::v_maximum_f32 => op2::<Kept<Maximum<f32>>>(),
+        Vop3::v_minimum_f16 => half::<Kept<Minimum<Half>>>(),
+        Vop3::v_maximum_f16 => half::<Kept<Maximum<Half>>>(),
+        Vop3::v_s_exp_f32 => one::<ScalarTrans<ExpF32>>(),
+        Vop3::v_s_exp_f16 => one::<ScalarTrans<ExpF16>>(),
+        Vop3::v_s_log_f32 => one::<ScalarTrans<LogF32>>(),
+        Vop3::v_s_log_f16 => one::<ScalarTrans<LogF16>>(),
+        Vop3::v_s_rcp_f32 => one::<ScalarTrans<RcpF32>>(),
+        Vop3::v_s_rcp_f16 => one::<ScalarTrans<RcpF16>>(),
+        Vop3::v_s_rsq_f32 => one::<ScalarTrans<RsqF32>>(),
+        Vop3::v_s_rsq_f16 => one::<ScalarTrans<RsqF16>>(),
+        Vop3::v_s_sqrt_f32 => one::<ScalarTrans<SqrtF32>>(),
+        Vop3::v_s_sqrt_f16 => one::<ScalarTrans<SqrtF16>>(),
+        Vop3::v_permlane16_var_b32 => one::<PermlaneVar<false>>(),
+        Vop3::v_permlanex16_var_b32 => one::<PermlaneVar<true>>(),
     }
 }

@@ -3,7 +3,7 @@
 use amdgpu_isa::{Target, Vop3p};
 
 use super::notation::*;
-use crate::exec::arith::{Add, Fma, Kept, Max, Maximum3, Min, Minimum3, Mul};
+use crate::exec::arith::{Add, Fma, Kept, Max, Maximum, Maximum3, Min, Minimum, Minimum3, Mul};
 use crate::exec::inst::Exec;
 use crate::exec::level::{two_columns, with_f16c};
 use crate::exec::matrix::{Mfma, MfmaF64, Smfmac};
@@ -12,7 +12,7 @@ use crate::exec::matrix_scaled::{LoadScales, MfmaScaled};
 use crate::exec::number::half16::{F16c, Half, InLoops};
 use crate::exec::packed::{Halves, Pairs, Three, Two};
 use crate::exec::vop3p::*;
-use crate::exec::wmma::{Bf16, F16, WmmaF32, WmmaHalf, WmmaI32};
+use crate::exec::wmma::{BF8, Bf16, F8, F16, Gfx11, Gfx12, WmmaF8, WmmaF32, WmmaHalf, WmmaI32};
 
 /// For matrices of unusual shape. AVX-512 uses the copy for AVX2, as each copy is large.
 const fn rare<X: Exec>() -> Impl {
@@ -28,10 +28,15 @@ pub(super) fn vop3p(op: Vop3p, target: Target) -> Impl {
     if target == Target::Gfx950 {
         return gfx950(op).unwrap_or_else(|| common(op));
     }
+    if target.is_gfx12()
+        && let Some(executors) = gfx12(op)
+    {
+        return executors;
+    }
     match op {
-        Vop3p::v_pk_min_f16 if target.is_gfx11() => packed_half::<Two<Kept<Min<Half>>>, Kept<Min<Half>>>(),
-        Vop3p::v_pk_max_f16 if target.is_gfx11() => packed_half::<Two<Kept<Max<Half>>>, Kept<Max<Half>>>(),
-        Vop3p::v_dot2_f32_f16 if target.is_gfx11() => {
+        Vop3p::v_pk_min_f16 if target.is_rdna() => packed_half::<Two<Kept<Min<Half>>>, Kept<Min<Half>>>(),
+        Vop3p::v_pk_max_f16 if target.is_rdna() => packed_half::<Two<Kept<Max<Half>>>, Kept<Max<Half>>>(),
+        Vop3p::v_dot2_f32_f16 if target.is_rdna() => {
             f16c::<DotF16<false, true, InLoops>, DotF16<false, true, F16c>>()
         }
         _ => common(op),
@@ -88,7 +93,7 @@ fn gfx950(op: Vop3p) -> Option<Impl> {
     })
 }
 
-/// For instructions that only gfx950 has.
+/// For instructions that only gfx950 has, and those of gfx12 that are not modelled.
 const ELSEWHERE: Impl = Impl::Unimplemented;
 
 #[rustfmt::skip]
@@ -232,11 +237,39 @@ fn common(op: Vop3p) -> Impl {
         // Instructions of gfx11.
         Vop3p::v_dot4_i32_iu8 => plain::<DotIu<8>>(),
         Vop3p::v_dot8_i32_iu4 => plain::<DotIu<4>>(),
-        Vop3p::v_wmma_f32_16x16x16_f16 => f16c::<WmmaF32<F16<InLoops>>, WmmaF32<F16<F16c>>>(),
-        Vop3p::v_wmma_f32_16x16x16_bf16 => rare::<WmmaF32<Bf16>>(),
-        Vop3p::v_wmma_f16_16x16x16_f16 => f16c::<WmmaHalf<F16<InLoops>>, WmmaHalf<F16<F16c>>>(),
-        Vop3p::v_wmma_bf16_16x16x16_bf16 => rare::<WmmaHalf<Bf16>>(),
-        Vop3p::v_wmma_i32_16x16x16_iu8 => rare::<WmmaI32<8>>(),
-        Vop3p::v_wmma_i32_16x16x16_iu4 => rare::<WmmaI32<4>>(),
+        Vop3p::v_wmma_f32_16x16x16_f16 => f16c::<WmmaF32<F16<InLoops>, Gfx11>, WmmaF32<F16<F16c>, Gfx11>>(),
+        Vop3p::v_wmma_f32_16x16x16_bf16 => rare::<WmmaF32<Bf16, Gfx11>>(),
+        Vop3p::v_wmma_f16_16x16x16_f16 => f16c::<WmmaHalf<F16<InLoops>, Gfx11>, WmmaHalf<F16<F16c>, Gfx11>>(),
+        Vop3p::v_wmma_bf16_16x16x16_bf16 => rare::<WmmaHalf<Bf16, Gfx11>>(),
+        Vop3p::v_wmma_i32_16x16x16_iu8 => rare::<WmmaI32<Gfx11, 8, 16>>(),
+        Vop3p::v_wmma_i32_16x16x16_iu4 => rare::<WmmaI32<Gfx11, 4, 16>>(),
+        // Instructions of gfx12.
+        Vop3p::v_pk_minimum_f16 => packed_half::<Two<Kept<Minimum<Half>>>, Kept<Minimum<Half>>>(),
+        Vop3p::v_pk_maximum_f16 => packed_half::<Two<Kept<Maximum<Half>>>, Kept<Maximum<Half>>>(),
+        Vop3p::v_wmma_f32_16x16x16_fp8_fp8 => rare::<WmmaF8<F8, F8>>(),
+        Vop3p::v_wmma_f32_16x16x16_fp8_bf8 => rare::<WmmaF8<F8, BF8>>(),
+        Vop3p::v_wmma_f32_16x16x16_bf8_fp8 => rare::<WmmaF8<BF8, F8>>(),
+        Vop3p::v_wmma_f32_16x16x16_bf8_bf8 => rare::<WmmaF8<BF8, BF8>>(),
+        Vop3p::v_wmma_i32_16x16x32_iu4 => rare::<WmmaI32<Gfx12, 4, 32>>(),
+        // Products of floats of 8 bits, and sparse matrices.
+        Vop3p::v_dot4_f32_fp8_bf8 | Vop3p::v_dot4_f32_bf8_fp8 | Vop3p::v_dot4_f32_fp8_fp8 | Vop3p::v_dot4_f32_bf8_bf8
+        | Vop3p::v_swmmac_f32_16x16x32_f16 | Vop3p::v_swmmac_f32_16x16x32_bf16 | Vop3p::v_swmmac_f16_16x16x32_f16
+        | Vop3p::v_swmmac_bf16_16x16x32_bf16 | Vop3p::v_swmmac_i32_16x16x32_iu8 | Vop3p::v_swmmac_i32_16x16x32_iu4
+        | Vop3p::v_swmmac_i32_16x16x64_iu4 | Vop3p::v_swmmac_f32_16x16x32_fp8_fp8 | Vop3p::v_swmmac_f32_16x16x32_fp8_bf8
+        | Vop3p::v_swmmac_f32_16x16x32_bf8_fp8 | Vop3p::v_swmmac_f32_16x16x32_bf8_bf8 => ELSEWHERE,
     }
+}
+
+/// Returns the executors of the instructions whose matrices are elsewhere on gfx12 than on gfx11.
+#[rustfmt::skip]
+fn gfx12(op: Vop3p) -> Option<Impl> {
+    Some(match op {
+        Vop3p::v_wmma_f32_16x16x16_f16 => f16c::<WmmaF32<F16<InLoops>, Gfx12>, WmmaF32<F16<F16c>, Gfx12>>(),
+        Vop3p::v_wmma_f32_16x16x16_bf16 => rare::<WmmaF32<Bf16, Gfx12>>(),
+        Vop3p::v_wmma_f16_16x16x16_f16 => f16c::<WmmaHalf<F16<InLoops>, Gfx12>, WmmaHalf<F16<F16c>, Gfx12>>(),
+        Vop3p::v_wmma_bf16_16x16x16_bf16 => rare::<WmmaHalf<Bf16, Gfx12>>(),
+        Vop3p::v_wmma_i32_16x16x16_iu8 => rare::<WmmaI32<Gfx12, 8, 16>>(),
+        Vop3p::v_wmma_i32_16x16x16_iu4 => rare::<WmmaI32<Gfx12, 4, 16>>(),
+        _ => return None,
+    })
 }
