@@ -72,14 +72,8 @@ impl Target {
         Target::Gfx103,
     ];
     /// The targets whose code the emulator executes: the first ones of [`ALL`](Self::ALL).
-    pub const EMULATED: [Target; 6] = [
-        Target::Gfx90a,
-        Target::Gfx942,
-        Target::Gfx950,
-        Target::Gfx11,
-        Target::Gfx115,
-        Target::Gfx12,
-    ];
+    pub const EMULATED: [Target; 6] =
+        [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115, Target::Gfx12];
     /// The targets of the CDNA family, whose encodings are those of gfx9.
     pub const GFX9: [Target; 3] = [Target::Gfx90a, Target::Gfx942, Target::Gfx950];
     /// The targets whose encodings are those of gfx11.

@@ -94,7 +94,8 @@ fn gather(w: &mut Wave, i: &Inst, data: u16, from: &[u32; LANES]) -> Flow {
 fn selected(w: &Wave, cx: &ExecContext, i: &Inst) -> Aligned<[u32; LANES]> {
     let at = w.v(i.src[0]).flat();
     // The bits of the lane's own number, and those of the number that is selected.
-    let (own, chosen) = if cx.code.target.is_rdna() && !cx.code.target.is_gfx12() { (32, 31) } else { (0, 63) };
+    let (own, chosen) =
+        if cx.code.target.is_rdna() && !cx.code.target.is_gfx12() { (32, 31) } else { (0, 63) };
     Aligned(std::array::from_fn(|lane| lane as u32 & own | at[lane].wrapping_add(i.imm) / 4 & chosen))
 }
 

@@ -5,9 +5,8 @@
 use std::marker::PhantomData;
 
 use super::arith::{
-    Add, Ceil, Floor, Fma, Fract, Kept, Mad, Max, Max3, MaxMin, Maximum, Maximum3,
-    MaximumMinimum, Med3, Min, Min3, MinMax, Minimum, Minimum3, MinimumMaximum,
-    Mul, PkFmacF16, Rndne, Sub, Subrev, Trunc,
+    Add, Ceil, Floor, Fma, Fract, Kept, Mad, Max, Max3, MaxMin, Maximum, Maximum3, MaximumMinimum, Med3, Min,
+    Min3, MinMax, Minimum, Minimum3, MinimumMaximum, Mul, PkFmacF16, Rndne, Sub, Subrev, Trunc,
 };
 use super::convert::{
     CvtF16I16, CvtF16U16, CvtI16F16, CvtNormI16F16, CvtNormU16F16, CvtU16F16, FrexpExpI16F16, FrexpMant,

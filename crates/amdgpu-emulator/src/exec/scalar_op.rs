@@ -70,7 +70,9 @@ pub(crate) struct ScalarModifiers(u32);
 
 impl ScalarModifiers {
     pub(crate) const fn of(f: &fields::Vop3) -> ScalarModifiers {
-        ScalarModifiers(f.abs & 1 | (f.neg & 1) << 1 | (f.op_sel & 1) << 2 | (f.clamp as u32) << 3 | f.omod << 4)
+        ScalarModifiers(
+            f.abs & 1 | (f.neg & 1) << 1 | (f.op_sel & 1) << 2 | (f.clamp as u32) << 3 | f.omod << 4,
+        )
     }
 
     pub(crate) const fn bits(self) -> u32 {
@@ -89,7 +91,8 @@ impl<T: Float, O: Op1<A = T, D = T>> Exec for ScalarTrans<O> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let (m, modifiers) = (w.mode, ScalarModifiers(i.imm));
-        let a = T::new(w.s32(i.src[0]) >> (16 * modifiers.bit(2)), 0).signed(modifiers.bit(0), modifiers.bit(1));
+        let a =
+            T::new(w.s32(i.src[0]) >> (16 * modifiers.bit(2)), 0).signed(modifiers.bit(0), modifiers.bit(1));
         let mut d = [if m.is_default_float() { O::f(m, a) } else { O::moded(m, a) }];
         limit_values(m, (i.imm >> 4) as u8, modifiers.bit(3) != 0, &mut d);
         w.set_s32(i.dst, d[0].lo());

@@ -103,8 +103,10 @@ fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: 
 /// Loads a number of `size` bytes, 1 or 2, whose sign is extended with `signed`.
 fn load_small(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, signed: bool, size: u64) -> Flow {
     let address = address & !(size - 1);
-    let Some(range) =
-        cx.mem.range(address, size).or_else(|| cx.past_end(who(w, i), AccessKind::Read, address, size as usize))
+    let Some(range) = cx
+        .mem
+        .range(address, size)
+        .or_else(|| cx.past_end(who(w, i), AccessKind::Read, address, size as usize))
     else {
         return cx.scalar_out_of_bounds(AccessKind::Read, address, size as u32);
     };

@@ -123,7 +123,11 @@ fn floats<F: Format, L: Layout>(w: &Wave, i: &Inst, n: usize) -> Matrix<f32> {
 ///
 /// As floats: the sum of 16 products of 8 bits is below 2^24, so that every step is exact.
 #[inline(always)]
-fn integers<L: Layout, const BITS: usize, const DEPTH: usize>(w: &Wave, i: &Inst, n: usize) -> [[f32; CHUNK]; DEPTH] {
+fn integers<L: Layout, const BITS: usize, const DEPTH: usize>(
+    w: &Wave,
+    i: &Inst,
+    n: usize,
+) -> [[f32; CHUNK]; DEPTH] {
     // Of an unsigned element, the upper bits of one that is sign-extended are cut off again.
     let keep = if Select(i.imm).neg_lo(n) != 0 { !0 } else { (1 << BITS) - 1 };
     let mut out = [[0.0; CHUNK]; DEPTH];
@@ -152,7 +156,11 @@ fn addend<L: Layout>(w: &Wave, i: &Inst, row: usize) -> [u32; CHUNK] {
 
 /// Adds the products of all rows of A and columns of B to `d`.
 #[inline(always)]
-fn multiply_add<const DEPTH: usize>(a: &[[f32; CHUNK]; DEPTH], b: &[[f32; CHUNK]; DEPTH], d: &mut Matrix<f32>) {
+fn multiply_add<const DEPTH: usize>(
+    a: &[[f32; CHUNK]; DEPTH],
+    b: &[[f32; CHUNK]; DEPTH],
+    d: &mut Matrix<f32>,
+) {
     for (group, sums) in d.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate() {
         for k in 0..DEPTH {
             for (r, sum) in sums.iter_mut().enumerate() {

@@ -362,6 +362,11 @@ impl Hazards {
             }
             return;
         }
+        // Processors of other generations wait by themselves. gfx12 has one hazard, of scalar registers that vector instructions read (LLVM,
+        // `GCNSubtarget::hasVALUReadSGPRHazard`), which is not checked.
+        if target.is_rdna() {
+            return;
+        }
         let Some(traits) = info.traits else { return };
         let mut hazards = of_operands(history, &traits, i, info, target);
         hazards.extend(of_state(history, &traits, target));

@@ -304,7 +304,10 @@ impl Decoder<'_> {
         }
         let mut sources = [Operand::None; 3];
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
-            if n == 0 && self.target.has_gfx11_instructions() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE) {
+            if n == 0
+                && self.target.has_gfx11_instructions()
+                && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE)
+            {
                 if !matches!(partial.executor, Impl::Lanes { .. } | Impl::Unimplemented) {
                     return Err(NotAnInstruction);
                 }
@@ -491,10 +494,12 @@ fn own_modifiers(row: &Row, f: &fields::Vop3) -> Option<u32> {
         "v_bitop3_b32" => Some(f.truth_table()),
         "v_bitop3_b16" => Some(f.truth_table() | f.op_sel << 8),
         // The two bits of op_sel are DPP's bits, with the same numbers.
-        "v_permlane16_swap_b32" | "v_permlane32_swap_b32" | "v_permlane16_b32" | "v_permlanex16_b32"
-        | "v_permlane16_var_b32" | "v_permlanex16_var_b32" => {
-            Some(f.op_sel & (FETCH_INACTIVE | BOUND_CONTROL))
-        }
+        "v_permlane16_swap_b32"
+        | "v_permlane32_swap_b32"
+        | "v_permlane16_b32"
+        | "v_permlanex16_b32"
+        | "v_permlane16_var_b32"
+        | "v_permlanex16_var_b32" => Some(f.op_sel & (FETCH_INACTIVE | BOUND_CONTROL)),
         name if name.starts_with("v_s_") => Some(ScalarModifiers::of(f).bits()),
         _ => Plan::of(row, f.abs, f.neg, f.op_sel).map(Plan::bits),
     }

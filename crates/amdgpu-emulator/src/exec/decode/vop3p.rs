@@ -50,7 +50,9 @@ impl Decoder<'_> {
                 _ if row.is(WMMA) && n == 2 && code < 256 => wmma_constant(row),
                 ty => ty,
             };
-            *source = if n == 0 && self.target.has_gfx11_instructions() && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE)
+            *source = if n == 0
+                && self.target.has_gfx11_instructions()
+                && matches!(code, DPP | DPP8 | DPP8_FETCH_INACTIVE)
             {
                 let (lanes, control) = self.lanes_of_source(partial, code)?;
                 dpp = Some(lanes);

@@ -47,7 +47,14 @@ fn long_sources(f: &mut Fields, count: usize, controlled: bool) -> (u32, u32) {
     (high, f.literal())
 }
 
-fn short_vector(f: &mut Fields, target: Target, row: &Row, encoding: Encoding, op: u32, n: usize) -> [u32; 3] {
+fn short_vector(
+    f: &mut Fields,
+    target: Target,
+    row: &Row,
+    encoding: Encoding,
+    op: u32,
+    n: usize,
+) -> [u32; 3] {
     let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
     let (registers, offset) = match encoding {
         Encoding::Vop1 => (f.vgpr() << 17, 384),
