@@ -56,6 +56,9 @@ const PROCESSORS: [(&str, Target); 13] = [
 ];
 /// How many of [`PROCESSORS`], from the first on, are not generic.
 const DEVICES: usize = 11;
+/// The processors whose code is disassembled, but not executed.
+const LISTED: [(&str, Target); 3] =
+    [("gfx1200", Target::Gfx12), ("gfx1201", Target::Gfx12), ("gfx12-generic", Target::Gfx12)];
 
 impl Target {
     /// All targets, by their family and age.
@@ -150,6 +153,32 @@ impl Target {
         }
     }
 
+    /// Returns the target of a processor whose code can be disassembled. These are those that can be emulated, and others.
+    ///
+    /// ```
+    /// use amdgpu_isa::Target;
+    ///
+    /// assert_eq!(Target::of_listed_processor("gfx1201"), Some(Target::Gfx12));
+    /// assert_eq!(Target::of_processor("gfx1201"), None);
+    /// ```
+    pub fn of_listed_processor(name: &str) -> Option<Target> {
+        let mut known = PROCESSORS.iter().chain(&LISTED);
+        known.find(|(known, _)| *known == name).map(|(_, target)| *target)
+    }
+
+    /// Returns the target of the processor that a code object is compiled for, if its code can be disassembled. The emulator does not
+    /// execute all of these: see [`Target::of`].
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedTarget`] if the code object is for any other processor.
+    pub fn listed(object: &CodeObject) -> Result<Target> {
+        let processor = &object.target().processor;
+        match Target::of_listed_processor(processor.name()) {
+            Some(target) => Ok(target),
+            None => Target::of(object),
+        }
+    }
+
     /// Returns the target of the processor that a code object is compiled for. For `gfx9-4-generic` this is gfx942.
     ///
     /// # Errors
@@ -194,6 +223,9 @@ mod tests {
         for name in ["gfx908", "gfx940", "gfx1030", "gfx1200", "gfx9-generic", "gfx12-generic", "gfx11", ""] {
             assert_eq!(Target::of_processor(name), None, "{name}");
         }
+        assert_eq!(Target::of_listed_processor("gfx942"), Some(Target::Gfx942));
+        assert_eq!(Target::of_listed_processor("gfx12-generic"), Some(Target::Gfx12));
+        assert_eq!(Target::of_listed_processor("gfx908"), None);
     }
 }
 

@@ -79,7 +79,7 @@ fn other_processors_are_refused() {
 
 /// Every byte is shown once, and each instruction alone as among the others.
 fn every_byte_is_shown_once(code: &[u8], pc: u64) {
-    for target in Target::EMULATED {
+    for target in Target::ALL {
         let mut at = 0;
         for instruction in Instructions::new(target, code, pc) {
             assert_eq!(instruction.address, pc.wrapping_add(at as u64));
