@@ -136,7 +136,7 @@ impl Encoding {
         match (first >> 26, target.generation()) {
             (0x36, _) => Some(Encoding::Ds),
             (_, Generation::Gfx9) => Encoding::of_gfx9(first),
-            (0x33, _) if first >> 24 & 3 == 0 => Some(Encoding::Vop3p),
+            (0x33, _) if first >> 23 & 7 == 0 => Some(Encoding::Vop3p),
             (0x35, _) => Some(Encoding::Vop3),
             (0x32, _) => Some(Encoding::Vopd),
             (0x3d, _) => Some(Encoding::Smem),

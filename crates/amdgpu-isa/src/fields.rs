@@ -304,6 +304,8 @@ fields! {
         vaddr: u32 = 32 8, 32 8, 64 8;
         vdata: u32 = 40 8, 40 8, 32 8;
         srsrc: u32 = 48 5, 48 5, 43 7;
+        /// The lowest bits of the register's number, which only gfx12 has.
+        srsrc_low: u32 = 0 0, 0 0, 41 2;
         acc: bool = 55 1, 0 0;
         soffset: u32 = 56 8, 56 8, 0 7;
         dlc: bool = 0 0, 13 1, 0 0;
@@ -344,6 +346,8 @@ fields! {
         vaddr: u32 = 32 8, 32 8, 64 8;
         vdata: u32 = 40 8, 40 8, 32 8;
         srsrc: u32 = 48 5, 48 5, 43 7;
+        /// The lowest bits of the register's number, which only gfx12 has.
+        srsrc_low: u32 = 0 0, 0 0, 41 2;
         ssamp: u32 = 53 5, 58 5, 0 0;
         d16: bool = 63 1, 17 1, 5 1;
         /// The addresses are in registers that the following dwords name. On gfx12, the instruction itself has five such fields.

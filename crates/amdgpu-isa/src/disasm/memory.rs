@@ -199,7 +199,7 @@ impl Words {
             (true, true) => t.try_operand(self.vector(f.vaddr, 2, false))?,
             _ => t.try_operand(self.vector(f.vaddr, 1, false))?,
         }
-        t.try_operand(self.tuple(f.srsrc * 4, 4))?;
+        t.try_operand(self.tuple(f.srsrc * 4 + f.srsrc_low, 4))?;
         t.try_operand(self.scalar_source(f.soffset, Ty::B32))?;
         if let Some(format) = format {
             t.modifier(format);

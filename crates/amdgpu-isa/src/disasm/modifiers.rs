@@ -100,7 +100,10 @@ impl Accepts {
             // The mask of classes.
             "v_cmpx_class_f32" | "v_cmpx_class_f64" if rdna => 2,
             _ if gfx11 && has_half(row) => sources(row, |ty| ty != Ty::None) & !float,
-            _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && (!gfx942 || gfx12) => {
+            _ if mixed
+                || is_integer_dot(name)
+                || op_sel == OpSel::All && float == 0 && (!gfx942 || gfx12) =>
+            {
                 sources(row, |ty| ty != Ty::None) & !float
             }
             _ => 0,

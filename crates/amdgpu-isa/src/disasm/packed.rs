@@ -21,7 +21,11 @@ impl Words {
         }
         if row.is(WMMA) {
             t.mnemonic(row.name, "");
-            return if self.target.is_gfx12() { self.matrix_of_wave(t, row, f) } else { self.wmma(t, row, f) };
+            return if self.target.is_gfx12() {
+                self.matrix_of_wave(t, row, f)
+            } else {
+                self.wmma(t, row, f)
+            };
         }
         let control = self.control(f.src0)?;
         if control.is_some() {

@@ -27,7 +27,9 @@ fn selects_others(target: Target, words: &[u32; 3]) -> bool {
 pub(in super::super) fn is_misread(words: &[u32; 3]) -> bool {
     let [first, second, third] = *words;
     let control = third >> 8 & 0x1ff;
-    matches!(first >> 16, 0xcc21 | 0xcc22 | 0xd769 | 0xd76a) && second & 0x1ff == 250 && (0x80..0x100).contains(&control)
+    matches!(first >> 16, 0xcc21 | 0xcc22 | 0xd769 | 0xd76a)
+        && second & 0x1ff == 250
+        && (0x80..0x100).contains(&control)
 }
 
 /// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.

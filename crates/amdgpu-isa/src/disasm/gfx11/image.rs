@@ -65,7 +65,7 @@ impl Words {
             true => self.separate_addresses(t, f.vaddr, count)?,
             false => t.try_operand(any_vector(f.vaddr, count, false))?,
         }
-        t.try_operand(self.scalar(f.srsrc * 4, 8))?;
+        t.try_operand(self.scalar(f.srsrc * 4 + f.srsrc_low, 8))?;
         if f.dmask != 0 {
             t.modifier(format_args!("dmask:{:#x}", f.dmask));
         }

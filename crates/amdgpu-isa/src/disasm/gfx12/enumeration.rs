@@ -80,7 +80,9 @@ pub(in super::super) fn memory_operands(target: Target, encoding: Encoding) -> O
 /// Adds every value of the fields that have named values, and encodings whose unused bits are set.
 pub(in super::super) fn add(all: &mut BTreeSet<[u32; 3]>) {
     // Loads, stores and atomics of each memory encoding, with every hint and scope.
-    let global = |op: u32, policy: u32| [Encoding::Global.first_dword(TARGET, op, NULL), 0x0300_0002 | policy << 18, 4];
+    let global = |op: u32, policy: u32| {
+        [Encoding::Global.first_dword(TARGET, op, NULL), 0x0300_0002 | policy << 18, 4]
+    };
     for policy in 0..32 {
         for op in [20, 26, 53] {
             all.insert(global(op, policy));
