@@ -56,8 +56,8 @@ const PROCESSORS: [(&str, Target); 13] = [
 ];
 /// How many of [`PROCESSORS`], from the first on, are not generic.
 const DEVICES: usize = 11;
-/// The processors whose code is disassembled, but not executed.
-const LISTED: [(&str, Target); 3] =
+/// The processors whose code can be disassembled and is not executed, with their targets.
+const ONLY_DISASSEMBLED: [(&str, Target); 3] =
     [("gfx1200", Target::Gfx12), ("gfx1201", Target::Gfx12), ("gfx12-generic", Target::Gfx12)];
 
 impl Target {
@@ -123,7 +123,21 @@ impl Target {
     /// assert_eq!(Target::of_processor("gfx1030"), None);
     /// ```
     pub fn of_processor(name: &str) -> Option<Target> {
-        PROCESSORS.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+        target_in(&PROCESSORS, name)
+    }
+
+    /// Returns the target of a processor whose code can be disassembled; `None` if there is none. These are the processors that can be
+    /// emulated, and gfx1200 and gfx1201.
+    ///
+    /// ```
+    /// use amdgpu_isa::Target;
+    ///
+    /// assert_eq!(Target::of_disassembled_processor("gfx1101"), Some(Target::Gfx11));
+    /// assert_eq!(Target::of_disassembled_processor("gfx1201"), Some(Target::Gfx12));
+    /// assert_eq!(Target::of_disassembled_processor("gfx906"), None);
+    /// ```
+    pub fn of_disassembled_processor(name: &str) -> Option<Target> {
+        Target::of_processor(name).or_else(|| target_in(&ONLY_DISASSEMBLED, name))
     }
 
     /// Returns the processors that can be emulated as devices, by their family and age. Generic ones are not among them.
@@ -133,11 +147,7 @@ impl Target {
 
     /// Returns the processors that can be emulated as devices, as a sentence has them: "gfx90a, gfx942, ... and gfx1153".
     pub fn listed_processors() -> String {
-        let names: Vec<&str> = Target::processors().collect();
-        match names.split_last() {
-            Some((last, others)) => format!("{} and {last}", others.join(", ")),
-            None => String::new(),
-        }
+        in_a_sentence(Target::processors())
     }
 
     /// Returns the first processor that has the target's instructions, such as `gfx1100` for [`Gfx11`](Target::Gfx11).
@@ -153,32 +163,6 @@ impl Target {
         }
     }
 
-    /// Returns the target of a processor whose code can be disassembled. These are those that can be emulated, and others.
-    ///
-    /// ```
-    /// use amdgpu_isa::Target;
-    ///
-    /// assert_eq!(Target::of_listed_processor("gfx1201"), Some(Target::Gfx12));
-    /// assert_eq!(Target::of_processor("gfx1201"), None);
-    /// ```
-    pub fn of_listed_processor(name: &str) -> Option<Target> {
-        let mut known = PROCESSORS.iter().chain(&LISTED);
-        known.find(|(known, _)| *known == name).map(|(_, target)| *target)
-    }
-
-    /// Returns the target of the processor that a code object is compiled for, if its code can be disassembled. The emulator does not
-    /// execute all of these: see [`Target::of`].
-    ///
-    /// # Errors
-    /// [`Error::UnsupportedTarget`] if the code object is for any other processor.
-    pub fn listed(object: &CodeObject) -> Result<Target> {
-        let processor = &object.target().processor;
-        match Target::of_listed_processor(processor.name()) {
-            Some(target) => Ok(target),
-            None => Target::of(object),
-        }
-    }
-
     /// Returns the target of the processor that a code object is compiled for. For `gfx9-4-generic` this is gfx942.
     ///
     /// # Errors
@@ -189,6 +173,37 @@ impl Target {
             target: target.to_string(),
             known: Target::listed_processors(),
         })
+    }
+
+    /// Returns the target of the processor that a code object is compiled for, if its code can be disassembled. The emulator may not
+    /// execute it: see [`of`](Self::of).
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedTarget`] if the code object is for any other processor.
+    pub fn to_disassemble(object: &CodeObject) -> Result<Target> {
+        let target = object.target();
+        Target::of_disassembled_processor(target.processor.name()).ok_or_else(|| {
+            let others =
+                ONLY_DISASSEMBLED.iter().map(|(name, _)| *name).filter(|name| !name.ends_with("-generic"));
+            Error::UnsupportedTarget {
+                target: target.to_string(),
+                known: in_a_sentence(Target::processors().chain(others)),
+            }
+        })
+    }
+}
+
+/// Returns the target of a processor in a list.
+fn target_in(list: &[(&str, Target)], name: &str) -> Option<Target> {
+    list.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+}
+
+/// Returns names as a sentence has them: with commas, and "and" before the last.
+fn in_a_sentence<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.split_last() {
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
     }
 }
 
@@ -223,9 +238,18 @@ mod tests {
         for name in ["gfx908", "gfx940", "gfx1030", "gfx1200", "gfx9-generic", "gfx12-generic", "gfx11", ""] {
             assert_eq!(Target::of_processor(name), None, "{name}");
         }
-        assert_eq!(Target::of_listed_processor("gfx942"), Some(Target::Gfx942));
-        assert_eq!(Target::of_listed_processor("gfx12-generic"), Some(Target::Gfx12));
-        assert_eq!(Target::of_listed_processor("gfx908"), None);
+    }
+
+    #[test]
+    fn what_is_only_disassembled_is_not_emulated() {
+        for (name, target) in ONLY_DISASSEMBLED {
+            assert_eq!(
+                (Target::of_processor(name), Target::of_disassembled_processor(name)),
+                (None, Some(target))
+            );
+            assert!(!Target::EMULATED.contains(&target), "{name}");
+        }
+        assert_eq!(Target::of_disassembled_processor(Target::Gfx12.processor()), Some(Target::Gfx12));
     }
 }
 

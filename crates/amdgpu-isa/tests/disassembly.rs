@@ -1,14 +1,16 @@
 //! The disassembler over whole code objects and over any bytes. `src/disasm/golden_tests.rs` compares its texts with
 //! LLVM's.
 
-use amdgpu_isa::{Instructions, Listing, Target, disassemble};
+use amdgpu_isa::{Instructions, Isa, Listing, Target, WaveSize, disassemble};
 use code_object::CodeObject;
 use proptest::prelude::*;
 
-const OBJECTS: [&[u8]; 3] = [
+const OBJECTS: [&[u8]; 4] = [
     include_bytes!("data/kernels.gfx90a.co"),
     include_bytes!("data/kernels.gfx90a.O0.co"),
     include_bytes!("data/kernels.gfx942.co"),
+    // `clang-22 --offload-arch=gfx1200`, with the options of amdgpu-emulator/tests/data/build.sh for gfx942.
+    include_bytes!("data/kernels.gfx1200.co"),
 ];
 
 #[test]
@@ -63,6 +65,16 @@ fn what_is_no_instruction_is_shown_as_bits() {
     // Cut off before its literal.
     assert_eq!(disassemble(Target::Gfx90a, &[0xff, 0x02, 0x02, 0x7e], 0), None);
     assert_eq!(disassemble(Target::Gfx90a, &[0xff], 0), None);
+}
+
+#[test]
+fn an_object_can_be_listed_that_is_not_emulated() {
+    let object = CodeObject::parse(OBJECTS[3]).unwrap();
+    assert!(Target::of(&object).unwrap_err().to_string().contains("gfx1200"));
+    let listing = Listing::of(&object).unwrap();
+    let function = listing.function("reverse").unwrap();
+    assert_eq!(function.isa(), Isa::new(Target::Gfx12, WaveSize::Wave32));
+    assert!(function.instructions().any(|i| i.text.starts_with("s_wait_loadcnt ")), "{function}");
 }
 
 #[test]
