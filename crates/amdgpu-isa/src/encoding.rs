@@ -80,7 +80,8 @@ lists::encodings!(encodings);
 
 impl Encoding {
     /// Composes the first dword of an instruction. The other fields are taken from `rest`, whose bits in the positions
-    /// of the encoding's prefix and the opcode are ignored. Returns 0 if the target doesn't have the encoding.
+    /// of the encoding's prefix and the opcode are ignored. Returns 0 if the target doesn't have the encoding. On gfx10, the opcode's
+    /// highest bit in MTBUF is in the second dword ([`fields::Mtbuf::opcode`](crate::fields::Mtbuf::opcode)).
     ///
     /// ```
     /// use amdgpu_isa::{Encoding, Target};
@@ -92,10 +93,13 @@ impl Encoding {
         let Some(layout) = self.layout(target) else { return 0 };
         let opcode_mask = (1 << layout.opcode_bits) - 1;
         let prefix_at = 32 - layout.prefix_bits;
-        let fixed = u32::MAX << prefix_at | opcode_mask << layout.opcode_at | layout.segment_mask;
+        // The first bit of MIMG on gfx10 is the opcode's highest.
+        let last_mask = u32::from((self, target.generation()) == (Encoding::Mimg, Generation::Gfx10));
+        let fixed = u32::MAX << prefix_at | opcode_mask << layout.opcode_at | layout.segment_mask | last_mask;
         layout.prefix << prefix_at
             | (opcode & opcode_mask) << layout.opcode_at
             | layout.segment
+            | opcode >> layout.opcode_bits & last_mask
             | rest & !fixed
     }
 
@@ -133,15 +137,16 @@ impl Encoding {
             2 => Some(Encoding::Global),
             _ => None,
         };
-        match (first >> 26, target.is_gfx11()) {
+        let gfx10 = target.generation() == Generation::Gfx10;
+        match (first >> 26, target.is_rdna()) {
             (0x30, false) | (0x3d, true) => Some(Encoding::Smem),
             (0x34, false) if first >> 23 & 7 == 7 => Some(Encoding::Vop3p),
-            (0x33, true) if first >> 24 & 3 == 0 => Some(Encoding::Vop3p),
+            (0x33, true) if first >> 24 & 3 == 0 && !(gfx10 && first >> 23 & 1 != 0) => Some(Encoding::Vop3p),
             (0x34, false) | (0x35, true) => Some(Encoding::Vop3),
-            (0x32, true) => Some(Encoding::Vopd),
+            (0x32, true) if !gfx10 => Some(Encoding::Vopd),
             (0x36, _) => Some(Encoding::Ds),
-            (0x37, false) => segment(first >> 14),
-            (0x37, true) => segment(first >> 16),
+            (0x37, true) if !gfx10 => segment(first >> 16),
+            (0x37, _) => segment(first >> 14),
             (0x38, _) => Some(Encoding::Mubuf),
             (0x3a, _) => Some(Encoding::Mtbuf),
             (0x3c, _) => Some(Encoding::Mimg),
@@ -169,7 +174,7 @@ mod tests {
     #[test]
     fn other_fields_change_neither_encoding_nor_opcode() {
         for encoding in Encoding::ALL {
-            for target in [Target::Gfx90a, Target::Gfx11] {
+            for target in [Target::Gfx90a, Target::Gfx103, Target::Gfx11] {
                 for (opcode, name) in encoding.opcodes(target) {
                     let [zeros, ones] = [0, !0].map(|rest| encoding.first_dword(target, opcode.into(), rest));
                     assert_eq!(Encoding::of(target, ones), Some(encoding), "{name}");

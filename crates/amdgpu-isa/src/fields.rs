@@ -14,7 +14,7 @@
 
 use crate::encoding::Encoding;
 use crate::row::Ty;
-use crate::target::Target;
+use crate::target::{Generation, Target};
 
 /// The type of a field.
 trait Field {
@@ -33,18 +33,22 @@ impl Field for bool {
     }
 }
 
-/// Returns the first bit and the number of bits of a field: those on gfx9, or on gfx11, if these are others.
+/// Returns the first bit and the number of bits of a field: those of all generations, or those on gfx9, gfx10 and gfx11.
 macro_rules! position {
-    ($is_gfx11:ident: $at:literal $bits:literal) => {
+    ($generation:ident: $at:literal $bits:literal) => {
         ($at, $bits)
     };
-    ($is_gfx11:ident: $at:literal $bits:literal, $at_11:literal $bits_11:literal) => {
-        if $is_gfx11 { ($at_11, $bits_11) } else { ($at, $bits) }
+    ($generation:ident: $at:literal $bits:literal, $at_10:literal $bits_10:literal, $at_11:literal $bits_11:literal) => {
+        match $generation {
+            Generation::Gfx9 => ($at, $bits),
+            Generation::Gfx10 => ($at_10, $bits_10),
+            Generation::Gfx11 | Generation::Gfx12 => ($at_11, $bits_11),
+        }
     };
 }
 
-/// Declares an encoding's fields, each with its name, type, first bit and number of bits, on gfx9 and on gfx11 (once if they are the same).
-/// A field that a generation doesn't have has no bits.
+/// Declares an encoding's fields, each with its name, type, first bit and number of bits, on gfx9, gfx10 and gfx11 (once if they are the
+/// same). A field that a generation doesn't have has no bits.
 macro_rules! fields {
     ($($(#[$doc:meta])* $Name:ident($Word:ty) { $($(#[$field_doc:meta])* $field:ident: $Type:ty = $($position:literal $bits:literal),+;)* })*) => {$(
         $(#[$doc])*
@@ -59,11 +63,11 @@ macro_rules! fields {
             #[inline]
             pub fn of(target: Target, word: $Word) -> $Name {
                 let long = u64::from(word);
-                let is_gfx11 = target.is_gfx11();
-                let _ = is_gfx11;
+                let generation = target.generation();
+                let _ = generation;
                 $Name {
                     $($field: {
-                        let (at, bits): (u32, u32) = position!(is_gfx11: $($position $bits),+);
+                        let (at, bits): (u32, u32) = position!(generation: $($position $bits),+);
                         Field::from_bits((long >> at) as u32 & ((1u32 << bits) - 1))
                     },)*
                 }
@@ -107,13 +111,13 @@ fields! {
     Smem(u64) {
         sbase: u32 = 0 6;
         sdata: u32 = 6 7;
-        soffset_en: bool = 14 1, 0 0;
-        glc: bool = 16 1, 14 1;
-        imm: bool = 17 1, 0 0;
+        soffset_en: bool = 14 1, 0 0, 0 0;
+        glc: bool = 16 1, 16 1, 14 1;
+        imm: bool = 17 1, 0 0, 0 0;
         op: u32 = 18 8;
         offset: u32 = 32 21;
         soffset: u32 = 57 7;
-        dlc: bool = 0 0, 13 1;
+        dlc: bool = 0 0, 14 1, 13 1;
     }
     /// VOP1: vector, one source.
     Vop1(u32) {
@@ -209,7 +213,7 @@ fields! {
         bank_mask: u32 = 24 4;
         row_mask: u32 = 28 4;
         /// Lanes that are inactive are read.
-        fetch_inactive: bool = 0 0, 18 1;
+        fetch_inactive: bool = 0 0, 18 1, 18 1;
     }
     /// The control dword of DPP8.
     Dpp8(u32) {
@@ -230,9 +234,9 @@ fields! {
     /// DS: LDS and global wave sync.
     Ds(u64) {
         offset: u32 = 0 16;
-        gds: bool = 16 1, 17 1;
-        op: u32 = 17 8, 18 8;
-        acc: bool = 25 1, 0 0;
+        gds: bool = 16 1, 17 1, 17 1;
+        op: u32 = 17 8, 18 8, 18 8;
+        acc: bool = 25 1, 0 0, 0 0;
         addr: u32 = 32 8;
         data0: u32 = 40 8;
         data1: u32 = 48 8;
@@ -240,74 +244,82 @@ fields! {
     }
     /// FLAT, GLOBAL and SCRATCH. On gfx942, SCRATCH has the bit `sve` in place of `lds`: it says that `addr` is used.
     Flat(u64) {
-        offset: u32 = 0 13;
-        lds: bool = 13 1, 0 0;
-        seg: u32 = 14 2, 16 2;
-        glc: bool = 16 1, 14 1;
-        slc: bool = 17 1, 15 1;
+        offset: u32 = 0 13, 0 12, 0 13;
+        lds: bool = 13 1, 13 1, 0 0;
+        seg: u32 = 14 2, 14 2, 16 2;
+        glc: bool = 16 1, 16 1, 14 1;
+        slc: bool = 17 1, 17 1, 15 1;
         op: u32 = 18 7;
-        scc: bool = 25 1, 0 0;
+        scc: bool = 25 1, 0 0, 0 0;
         addr: u32 = 32 8;
         data: u32 = 40 8;
         saddr: u32 = 48 7;
-        acc: bool = 55 1, 0 0;
+        acc: bool = 55 1, 0 0, 0 0;
         vdst: u32 = 56 8;
-        dlc: bool = 0 0, 13 1;
+        dlc: bool = 0 0, 12 1, 13 1;
         /// SCRATCH: `addr` is used. gfx942 has it in place of `lds`.
-        sve: bool = 13 1, 55 1;
+        sve: bool = 13 1, 0 0, 55 1;
+        /// The offset has 12 bits instead of 13: on gfx10, where this is the first bit of the prefix, which is always set.
+        is_offset_short: bool = 0 0, 31 1, 0 0;
     }
     /// The fields that MUBUF and MTBUF have in common.
     Buffer(u64) {
         offset: u32 = 0 12;
-        offen: bool = 12 1, 54 1;
-        idxen: bool = 13 1, 55 1;
+        offen: bool = 12 1, 12 1, 54 1;
+        idxen: bool = 13 1, 13 1, 55 1;
         glc: bool = 14 1;
         vaddr: u32 = 32 8;
         vdata: u32 = 40 8;
         srsrc: u32 = 48 5;
-        acc: bool = 55 1, 0 0;
+        acc: bool = 55 1, 0 0, 0 0;
         soffset: u32 = 56 8;
-        dlc: bool = 0 0, 13 1;
-        tfe: bool = 0 0, 53 1;
+        dlc: bool = 0 0, 15 1, 13 1;
+        tfe: bool = 0 0, 55 1, 53 1;
     }
     /// The fields of MUBUF that are not in [`Buffer`].
     Mubuf(u64) {
-        scc: bool = 15 1, 0 0;
-        lds: bool = 16 1, 0 0;
-        slc: bool = 17 1, 12 1;
-        op: u32 = 18 7, 18 8;
+        scc: bool = 15 1, 0 0, 0 0;
+        lds: bool = 16 1, 16 1, 0 0;
+        slc: bool = 17 1, 54 1, 12 1;
+        op: u32 = 18 7, 18 8, 18 8;
     }
     /// The fields of MTBUF that are not in [`Buffer`].
     Mtbuf(u64) {
-        op: u32 = 15 4;
+        /// The opcode, on gfx10 without its highest bit: see [`opcode`](Mtbuf::opcode).
+        op: u32 = 15 4, 16 3, 15 4;
+        op_high: u32 = 0 0, 53 1, 0 0;
         format: u32 = 19 7;
-        scc: bool = 53 1, 0 0;
-        slc: bool = 54 1, 12 1;
+        scc: bool = 53 1, 0 0, 0 0;
+        slc: bool = 54 1, 54 1, 12 1;
     }
     /// MIMG: images.
     Mimg(u64) {
-        reserved: bool = 0 1, 0 0;
-        scc: bool = 7 1, 0 0;
+        reserved: bool = 0 1, 0 0, 0 0;
+        scc: bool = 7 1, 0 0, 0 0;
         dmask: u32 = 8 4;
-        unorm: bool = 12 1, 7 1;
-        glc: bool = 13 1, 14 1;
-        da: bool = 14 1, 0 0;
-        a16: bool = 15 1, 16 1;
-        acc: bool = 16 1, 0 0;
-        lwe: bool = 17 1, 54 1;
-        op: u32 = 18 7, 18 8;
-        slc: bool = 25 1, 12 1;
+        unorm: bool = 12 1, 12 1, 7 1;
+        glc: bool = 13 1, 13 1, 14 1;
+        da: bool = 14 1, 0 0, 0 0;
+        a16: bool = 15 1, 62 1, 16 1;
+        acc: bool = 16 1, 0 0, 0 0;
+        lwe: bool = 17 1, 17 1, 54 1;
+        /// The opcode, on gfx10 without its highest bit: see [`opcode`](Mimg::opcode).
+        op: u32 = 18 7, 18 7, 18 8;
+        op_high: u32 = 0 0, 0 1, 0 0;
+        slc: bool = 25 1, 25 1, 12 1;
         vaddr: u32 = 32 8;
         vdata: u32 = 40 8;
         srsrc: u32 = 48 5;
-        ssamp: u32 = 53 5, 58 5;
-        d16: bool = 63 1, 17 1;
+        ssamp: u32 = 53 5, 53 5, 58 5;
+        d16: bool = 63 1, 63 1, 17 1;
         /// The addresses are in registers that the following dwords name.
-        nsa: bool = 0 0, 0 1;
-        dim: u32 = 0 0, 2 3;
-        dlc: bool = 0 0, 13 1;
-        r128: bool = 0 0, 15 1;
-        tfe: bool = 0 0, 53 1;
+        nsa: bool = 0 0, 1 2, 0 1;
+        /// The number of these dwords.
+        nsa_dwords: u32 = 0 0, 1 2, 0 1;
+        dim: u32 = 0 0, 3 3, 2 3;
+        dlc: bool = 0 0, 7 1, 13 1;
+        r128: bool = 0 0, 15 1, 15 1;
+        tfe: bool = 0 0, 16 1, 53 1;
     }
 }
 
@@ -340,7 +352,7 @@ impl Vop3 {
     /// VOP2 and VOP1 are VOP3's own.
     #[inline]
     pub fn operation(&self, target: Target) -> (Encoding, u32) {
-        match (self.op, target.is_gfx11()) {
+        match (self.op, target.is_rdna()) {
             (0..=255, _) => (Encoding::Vopc, self.op),
             (256..=319, _) => (Encoding::Vop2, self.op - 256),
             (320..=447, false) => (Encoding::Vop1, self.op - 320),
@@ -415,7 +427,23 @@ impl Flat {
     /// Returns the signed offset in bytes of GLOBAL and SCRATCH. The offset of FLAT is unsigned.
     #[inline]
     pub fn signed_offset(&self) -> i32 {
-        signed(self.offset, 13)
+        signed(self.offset, if self.is_offset_short { 12 } else { 13 })
+    }
+}
+
+impl Mtbuf {
+    /// Returns the opcode, whose highest bit is elsewhere on gfx10.
+    #[inline]
+    pub fn opcode(&self) -> u32 {
+        self.op | self.op_high << 3
+    }
+}
+
+impl Mimg {
+    /// Returns the opcode, whose highest bit is elsewhere on gfx10.
+    #[inline]
+    pub fn opcode(&self) -> u32 {
+        self.op | self.op_high << 7
     }
 }
 
@@ -442,8 +470,8 @@ mod tests {
             Encoding::Ds => Ds::of(target, long).op,
             Encoding::Flat | Encoding::Global | Encoding::Scratch => Flat::of(target, long).op,
             Encoding::Mubuf => Mubuf::of(target, long).op,
-            Encoding::Mtbuf => Mtbuf::of(target, long).op,
-            Encoding::Mimg => Mimg::of(target, long).op,
+            Encoding::Mtbuf => Mtbuf::of(target, long).opcode(),
+            Encoding::Mimg => Mimg::of(target, long).opcode(),
         }
     }
 
@@ -454,6 +482,10 @@ mod tests {
                 for (op, name) in encoding.opcodes(target) {
                     // Only the half Y of VOPD has these, and the composed opcode is that of X.
                     if encoding == Encoding::Vopd && op > 15 {
+                        continue;
+                    }
+                    // The highest bit is in the second dword.
+                    if (encoding, target) == (Encoding::Mtbuf, Target::Gfx103) && op > 7 {
                         continue;
                     }
                     for rest in [0, !0] {
@@ -473,5 +505,7 @@ mod tests {
         assert_eq!(Smem::of(Target::Gfx90a, 7 << 57 | 1 << 14 | 1 << 17).offset_register(), Some(7));
         assert_eq!(Flat::of(Target::Gfx90a, 0x1fff).signed_offset(), -1);
         assert_eq!(Flat::of(Target::Gfx90a, 0x0fff).signed_offset(), 0xfff);
+        assert_eq!(Flat::of(Target::Gfx103, 0xdc00_0fff).signed_offset(), -1);
+        assert_eq!(Flat::of(Target::Gfx103, 0xdc00_17ff).signed_offset(), 0x7ff);
     }
 }

@@ -65,6 +65,7 @@ macro_rules! flat {
             flat_atomic_cmpswap_f32 -1 -1 -1 B32, [B64, Z, Z], ATOMIC | COMPARE | FLOAT | M4;
             flat_atomic_min_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             flat_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
+            flat_atomic_fcmpswap_x2 -1 -1 -1 B64, [W(4), Z, Z], ATOMIC | COMPARE | FLOAT | M8;
         }
     };
 }
@@ -144,6 +145,7 @@ macro_rules! global {
             global_atomic_cmpswap_f32 -1 -1 -1 B32, [B64, Z, Z], ATOMIC | COMPARE | FLOAT | M4;
             global_atomic_min_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             global_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
+            global_atomic_fcmpswap_x2 -1 -1 -1 B64, [W(4), Z, Z], ATOMIC | COMPARE | FLOAT | M8;
         }
     };
 }

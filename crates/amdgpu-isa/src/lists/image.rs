@@ -33,6 +33,9 @@ macro_rules! mimg {
             image_sample 32 -1 -1 Z, [Z, Z, Z], 0;
             // Operations that no target of gfx9's encodings has, under their names on RDNA.
             image_msaa_load -1 -1 -1 Z, [Z, Z, Z], LOAD;
+            image_atomic_fcmpswap -1 -1 -1 Z, [Z, Z, Z], ATOMIC | COMPARE | FLOAT;
+            image_atomic_fmin -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
+            image_atomic_fmax -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
         }
     };
 }
