@@ -94,7 +94,7 @@ impl Encoding {
         let opcode_mask = (1 << layout.opcode_bits) - 1;
         let prefix_at = 32 - layout.prefix_bits;
         // The first bit of MIMG on gfx10 is the opcode's highest.
-        let last_mask = u32::from((self, target.generation()) == (Encoding::Mimg, Generation::Gfx10));
+        let last_mask = u32::from(self == Encoding::Mimg && target.is_gfx10());
         let fixed = u32::MAX << prefix_at | opcode_mask << layout.opcode_at | layout.segment_mask | last_mask;
         layout.prefix << prefix_at
             | (opcode & opcode_mask) << layout.opcode_at
@@ -137,7 +137,7 @@ impl Encoding {
             2 => Some(Encoding::Global),
             _ => None,
         };
-        let gfx10 = target.generation() == Generation::Gfx10;
+        let gfx10 = target.is_gfx10();
         match (first >> 26, target.is_rdna()) {
             (0x30, false) | (0x3d, true) => Some(Encoding::Smem),
             (0x34, false) if first >> 23 & 7 == 7 => Some(Encoding::Vop3p),

@@ -93,6 +93,12 @@ impl Target {
         !matches!(self.generation(), Generation::Gfx9)
     }
 
+    /// Returns whether instructions are encoded as on gfx10.
+    #[inline]
+    pub const fn is_gfx10(self) -> bool {
+        matches!(self.generation(), Generation::Gfx10)
+    }
+
     /// Returns whether instructions are encoded as on gfx11.
     #[inline]
     pub const fn is_gfx11(self) -> bool {

@@ -12,16 +12,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::enumeration::{self, Random};
+use super::gfx10::golden_tests as gfx10;
 use super::gfx11::golden_tests as gfx11;
 use super::{disassemble, disassemble_lenient, disassemble_words, encoded_length};
 use crate::encoding::Encoding;
-use crate::target::{Isa, Target, WaveSize};
+use crate::target::{Generation, Isa, Target, WaveSize};
 
 const GFX9: &str = include_str!("../../tests/data/disassembly.txt");
+const GFX10: &str = include_str!("../../tests/data/disassembly-gfx10.txt");
 const GFX11: &str = include_str!("../../tests/data/disassembly-gfx11.txt");
+/// The lists, by the generation of the targets: files in `tests/data/`.
+const LISTS: [(Generation, &str); 3] = [
+    (Generation::Gfx9, "disassembly.txt"),
+    (Generation::Gfx10, "disassembly-gfx10.txt"),
+    (Generation::Gfx11, "disassembly-gfx11.txt"),
+];
 
-/// What the list has texts for, with the names in its lines: targets, and for gfx11 also the number of lanes of a wave.
-const ISAS: [(&str, Isa); 7] = [
+/// What the lists have texts for, with the names in their lines: targets, and for RDNA also the number of lanes of a wave.
+const ISAS: [(&str, Isa); 9] = [
     ("90a", Isa::new(Target::Gfx90a, WaveSize::Wave64)),
     ("942", Isa::new(Target::Gfx942, WaveSize::Wave64)),
     ("950", Isa::new(Target::Gfx950, WaveSize::Wave64)),
@@ -29,10 +37,12 @@ const ISAS: [(&str, Isa); 7] = [
     ("11w64", Isa::new(Target::Gfx11, WaveSize::Wave64)),
     ("115", Isa::new(Target::Gfx115, WaveSize::Wave32)),
     ("115w64", Isa::new(Target::Gfx115, WaveSize::Wave64)),
+    ("103", Isa::new(Target::Gfx103, WaveSize::Wave32)),
+    ("103w64", Isa::new(Target::Gfx103, WaveSize::Wave64)),
 ];
 /// Short names for several of them.
-const GROUPS: [(&str, &[usize]); 4] =
-    [("all", &[0, 1, 2]), ("11*", &[3, 4, 5, 6]), ("11w*", &[3, 4]), ("115w*", &[5, 6])];
+const GROUPS: [(&str, &[usize]); 5] =
+    [("all", &[0, 1, 2]), ("11*", &[3, 4, 5, 6]), ("11w*", &[3, 4]), ("115w*", &[5, 6]), ("103w*", &[7, 8])];
 
 /// Returns the places in [`ISAS`] that a line names.
 fn named(names: &str) -> Option<Vec<usize>> {
@@ -62,7 +72,7 @@ struct Line<'a> {
 }
 
 fn lines() -> impl Iterator<Item = Line<'static>> {
-    GFX9.lines().chain(GFX11.lines()).map(|line| {
+    GFX9.lines().chain(GFX10.lines()).chain(GFX11.lines()).map(|line| {
         let (names, mut rest) = line.split_once(' ').unwrap_or(("", ""));
         let places = named(names).unwrap_or_else(|| panic!("no target: {line}"));
         let hex = |text: &str| (text.len() == 8).then(|| u32::from_str_radix(text, 16).ok()).flatten();
@@ -100,7 +110,7 @@ fn the_text_is_llvms() {
 
 #[test]
 fn the_list_covers_every_row() {
-    for target in Target::EMULATED {
+    for target in Target::EMULATED.into_iter().chain([Target::Gfx103]) {
         let mut named = BTreeSet::new();
         for line in lines().filter(|line| line.isas.iter().any(|isa| isa.target == target)) {
             // Two operations in one instruction have two mnemonics.
@@ -144,8 +154,10 @@ fn any_words_disassemble_or_not() {
 
 /// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
 fn known_difference(target: Target, words: &[u32; 3], text: &str) -> Option<&'static str> {
-    if target.is_gfx11() {
-        return gfx11::known_difference(words, text);
+    match target.generation() {
+        Generation::Gfx10 => return gfx10::known_difference(text),
+        Generation::Gfx11 => return gfx11::known_difference(words, text),
+        Generation::Gfx9 | Generation::Gfx12 => {}
     }
     if (target, text) == (Target::Gfx90a, "buffer_wbinvl1") {
         return Some("an opcode that other processors have");
@@ -254,11 +266,13 @@ fn llvm(isa: Isa, encodings: &[[u32; 3]], dir: &Path) -> Vec<(usize, Option<Stri
 fn golden() {
     let dir = std::env::temp_dir().join(format!("amdgpu-isa-golden-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    let mut list: BTreeMap<(bool, Vec<u32>, String), Vec<usize>> = BTreeMap::new();
+    let mut lists = LISTS.map(|_| BTreeMap::<(Vec<u32>, String), Vec<usize>>::new());
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     let mut unknown = Vec::new();
     for (place, (name, isa)) in ISAS.into_iter().enumerate() {
         let encodings = enumeration::encodings(isa.target);
+        let generation = isa.target.generation();
+        let list = LISTS.iter().position(|(of, _)| *of == generation).unwrap();
         for (words, (count, text)) in encodings.iter().zip(llvm(isa, &encodings, &dir)) {
             if isa.target.is_gfx11() && gfx11::is_misread(words) {
                 *reasons.entry("a permutation of lanes that LLVM misreads").or_default() += 1;
@@ -278,20 +292,19 @@ fn golden() {
                 _ => {}
             }
             // What is not an instruction is listed with the dwords that it could have.
-            let most = if isa.target.is_gfx11() { 3 } else { 2 };
+            let most = if isa.target.is_rdna() { 3 } else { 2 };
             let words = words[..if text.is_none() { most } else { count }].to_vec();
-            let places = list.entry((isa.target.is_gfx11(), words, text.unwrap_or("-".into()))).or_default();
+            let places = lists[list].entry((words, text.unwrap_or("-".into()))).or_default();
             if !places.contains(&place) {
                 places.push(place);
             }
         }
     }
     std::fs::remove_dir_all(&dir).unwrap();
-    for (is_gfx11, name) in [(false, "disassembly.txt"), (true, "disassembly-gfx11.txt")] {
+    for ((_, name), list) in LISTS.iter().zip(&lists) {
         let lines: String = list
             .iter()
-            .filter(|((gfx11, ..), _)| *gfx11 == is_gfx11)
-            .map(|((_, words, text), places)| {
+            .map(|((words, text), places)| {
                 let words: Vec<String> = words.iter().map(|word| format!("{word:08x}")).collect();
                 format!("{} {} {text}\n", name_of(places), words.join(" "))
             })

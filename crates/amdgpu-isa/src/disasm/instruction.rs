@@ -125,14 +125,14 @@ pub fn encoded_length(isa: impl Into<Isa>, words: &[u32]) -> Option<usize> {
 
 /// Reads an instruction, and writes its text to `t`.
 fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
-    let gfx11 = words.target.is_gfx11();
+    let rdna = words.target.is_rdna();
     match Encoding::of(words.target, words.first).ok_or(NotAnInstruction)? {
         Encoding::Sop1 => words.sop1(t),
         Encoding::Sop2 => words.sop2(t),
         Encoding::Sopk => words.sopk(t),
         Encoding::Sopc => words.sopc(t),
         Encoding::Sopp => words.sopp(t),
-        Encoding::Smem if gfx11 => words.scalar_load(t),
+        Encoding::Smem if rdna => words.scalar_load(t),
         Encoding::Smem => words.smem(t),
         Encoding::Vop1 => words.vop1(t),
         Encoding::Vop2 => words.vop2(t),
@@ -141,11 +141,11 @@ fn read(words: &mut Words, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         Encoding::Vop3p => words.vop3p(t),
         Encoding::Vopd => words.vopd(t),
         Encoding::Ds => words.ds(t),
-        Encoding::Flat | Encoding::Global | Encoding::Scratch if gfx11 => words.segment(t),
+        Encoding::Flat | Encoding::Global | Encoding::Scratch if rdna => words.segment(t),
         Encoding::Flat | Encoding::Global | Encoding::Scratch => words.flat(t),
         Encoding::Mubuf => words.mubuf(t),
         Encoding::Mtbuf => words.mtbuf(t),
-        Encoding::Mimg if gfx11 => words.image(t),
+        Encoding::Mimg if rdna => words.image(t),
         Encoding::Mimg => words.mimg(t),
     }
 }

@@ -14,13 +14,13 @@ use crate::target::Target;
 /// Stands in the text for an address or a register that the instruction doesn't have.
 pub(super) const OFF: Operand = Operand::Named("off");
 
-/// Returns whether the instruction is one of gfx11 that needs the GDS bit: it orders waves, or accesses registers of GDS.
+/// Returns whether the instruction is one of RDNA that needs the GDS bit: it orders waves, or accesses registers of GDS.
 fn orders(row: &Row) -> bool {
     row.name == "ds_ordered_count" || row.name.contains("_gs_reg_")
 }
 
 /// Returns whether the instruction is a load that can store to LDS.
-fn loads_to_lds(row: &Row, target: Target) -> bool {
+pub(super) fn loads_to_lds(row: &Row, target: Target) -> bool {
     row.is(LOAD)
         && !row.is(D16 | TO_LDS)
         && (row.dst.dwords() == 1 || target == Target::Gfx950 && !row.is(FORMAT) && row.dst.dwords() > 2)
@@ -215,15 +215,15 @@ impl Words {
         // Atomics of floats have no scc bit on gfx90a.
         self.reserved(scc && !self.since_gfx942() && row.is(FLOAT))?;
         let lds = lds && loads_to_lds(row, self.target);
-        self.reserved(f.tfe && row.is(ATOMIC))?;
-        self.reserved(lds && self.since_gfx942() && f.acc)?;
+        self.reserved((f.tfe || f.dlc && self.target.is_gfx10()) && row.is(ATOMIC))?;
+        self.reserved(lds && (self.since_gfx942() && f.acc || f.tfe))?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Cache control has no operands. On gfx942 it has a scope.
             let of_l1 = matches!(row.name, "buffer_wbinvl1" | "buffer_wbinvl1_vol");
             let invalidates = of_l1 || row.name == "buffer_invl2";
             let acc = f.acc && !of_l1;
             self.reserved(f.offen || f.idxen || acc || invalidates && (f.glc || scc))?;
-            self.reserved(self.target.is_gfx11() && (f.glc || f.dlc || f.tfe))?;
+            self.reserved(self.target.is_rdna() && (f.glc || f.dlc || f.tfe))?;
             if self.has_scopes() {
                 self.cache_policy(t, f.glc, false, scc);
             }
@@ -240,11 +240,11 @@ impl Words {
     pub(super) fn mtbuf(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let long = self.long()?;
         let (f, typed) = (fields::Buffer::of(self.target, long), fields::Mtbuf::of(self.target, long));
-        let row = self.row(Encoding::Mtbuf, typed.op)?;
+        let row = self.row(Encoding::Mtbuf, typed.opcode())?;
         t.mnemonic(row.name, "");
         self.reserved(f.tfe)?;
-        let format = match self.target.is_gfx11() {
-            true => names::buffer_format(typed.format),
+        let format = match self.target.is_rdna() {
+            true => names::buffer_format(typed.format, self.target),
             false => buffer_format(typed.format),
         };
         self.buffer(t, row, f, format, false)?;

@@ -5,6 +5,8 @@
 
 #[cfg(test)]
 mod enumeration;
+#[cfg(test)]
+mod gfx10;
 mod gfx11;
 #[cfg(test)]
 mod golden_tests;

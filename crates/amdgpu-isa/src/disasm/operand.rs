@@ -135,11 +135,12 @@ impl Words {
             (2, Some(pair)) => Ok(Operand::Named(pair)),
             _ => Err(NotAnInstruction),
         };
-        let gfx11 = self.target.is_gfx11();
+        let rdna = self.target.is_rdna();
         match code {
+            124 | 125 if rdna && code == self.null() => Ok(Operand::Named("null")),
             // LLVM accepts tuples that end with registers of other names.
             0..=LAST_SGPR => bank("s", code, LAST_SGPR + 5),
-            102..=105 if gfx11 => bank("s", code, LAST_SGPR + 5),
+            102..=105 if rdna => bank("s", code, LAST_SGPR + 5),
             102 => named("flat_scratch_lo", Some("flat_scratch")),
             103 => named("flat_scratch_hi", None),
             104 => named("xnack_mask_lo", Some("xnack_mask")),
@@ -147,9 +148,8 @@ impl Words {
             106 => named("vcc_lo", Some("vcc")),
             107 => named("vcc_hi", None),
             108..=123 => bank("ttmp", code - 108, 16),
-            124 if gfx11 => Ok(Operand::Named("null")),
             124 => named("m0", None),
-            125 if gfx11 => named("m0", None),
+            125 if rdna => named("m0", None),
             // Reserved before gfx10; LLVM prints this name.
             125 => Ok(Operand::Named("null")),
             126 => named("exec_lo", Some("exec")),

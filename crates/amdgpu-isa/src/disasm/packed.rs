@@ -23,7 +23,7 @@ impl Words {
             t.mnemonic(row.name, "");
             return self.wmma(t, row, f);
         }
-        let control = self.control(f.src0)?;
+        let control = self.long_control(f.src0)?;
         if control.is_some() {
             self.can_be_controlled(row)?;
         }
@@ -64,7 +64,7 @@ impl Words {
             let operand = match (code, control) {
                 (..256, Some(_)) if n == 1 && mixed => return Err(NotAnInstruction),
                 (_, Some(control)) if n == 0 => self.vector(control.register(), 1, false)?,
-                (LITERAL, _) if self.target.is_gfx11() => {
+                (LITERAL, _) if self.target.is_rdna() => {
                     let value = self.literal()?;
                     self.literal_operand(value, ty)
                 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::modifiers::{Accepts, Modified, is_float, omod};
 use super::text::Text;
-use super::vector::SDWA;
+use super::vector::{DPP, SDWA};
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
@@ -19,15 +19,18 @@ impl Words {
         row: &Row,
         encoding: Encoding,
     ) -> Result<(), NotAnInstruction> {
-        if self.target.is_gfx11() {
+        if self.target.is_rdna() && !self.target.is_gfx10() {
             return Err(NotAnInstruction);
         }
         let control = self.literal()?;
         let short = fields::Vop2::of(self.target, self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
         self.reserved(row.name == "v_pk_fmac_f16" && !self.since_gfx942())?;
-        if short.src0 == SDWA
-            && (is_wide && !converts_eight_bits(row) || row.flags & ACC != 0 && row.name != "v_pk_fmac_f16")
+        let has_none = self.target.is_rdna() && (short.src0 == DPP || row.name == "v_pk_fmac_f16");
+        if has_none
+            || short.src0 == SDWA
+                && (is_wide && !converts_eight_bits(row)
+                    || row.flags & ACC != 0 && row.name != "v_pk_fmac_f16")
         {
             return Err(NotAnInstruction);
         }
@@ -51,8 +54,9 @@ impl Words {
         let is_eight_bits = converts_eight_bits(row);
         if encoding == Encoding::Vopc {
             match f.has_sdst {
-                false => t.operand(self.vcc()),
-                true => t.try_operand(self.scalar(f.sdst, 2))?,
+                false => self.vcc_of_comparison(t, row),
+                true if self.writes_only_exec(row) => return Err(NotAnInstruction),
+                true => t.try_operand(self.scalar(f.sdst, self.dwords(Ty::Mask)))?,
             }
         } else {
             t.try_operand(self.vector(

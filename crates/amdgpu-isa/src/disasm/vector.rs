@@ -77,7 +77,7 @@ impl Words {
         if matches!(code, SDWA | DPP) {
             return self.controlled(t, row, Encoding::Vop1);
         }
-        if self.target.is_gfx11() && code < 256 && wants_vector(row.name) {
+        if self.target.is_rdna() && code < 256 && wants_vector(row.name) {
             return Err(NotAnInstruction);
         }
         t.mnemonic(row.name, self.short_suffix(row));
@@ -131,7 +131,8 @@ impl Words {
     pub(super) fn vopc(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Vopc::of(self.target, self.first);
         let row = self.row(Encoding::Vopc, f.op)?;
-        if let Some(control) = self.control(f.src0)? {
+        // On gfx10, comparisons have no control dword of DPP.
+        if let Some(control) = self.long_control(f.src0)? {
             return self.short_dpp(t, row, Encoding::Vopc, control);
         }
         if matches!(f.src0, SDWA | DPP) {
@@ -152,7 +153,12 @@ impl Words {
         }
         let packed = encoding == Encoding::Vop2 && is_packed_accumulation(row.name);
         self.reserved(packed && !self.since_gfx942())?;
-        if self.target.is_gfx11() && matches!(row.name, "v_dot2acc_f32_f16" | "v_pk_fmac_f16") {
+        if self.target.is_rdna()
+            && matches!(
+                row.name,
+                "v_dot2acc_f32_f16" | "v_dot2c_f32_f16" | "v_dot4c_i32_i8" | "v_pk_fmac_f16"
+            )
+        {
             return Err(NotAnInstruction);
         }
         if row.dst == Ty::None && !self.writes_only_exec(row) {
@@ -161,7 +167,7 @@ impl Words {
             let sources = !self.since_gfx942() && f.src() != [0; 3];
             return self.reserved(sources || f.clamp || f.vdst | f.abs | f.omod | f.neg != 0);
         }
-        let control = self.control(f.src0)?;
+        let control = self.long_control(f.src0)?;
         t.mnemonic(
             row.name,
             match (control, encoding) {
@@ -361,7 +367,7 @@ impl Words {
     ) -> Result<Operand, NotAnInstruction> {
         let vgpr = code >= 256;
         match (row.name, n) {
-            _ if self.target.is_gfx11() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
+            _ if self.target.is_rdna() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
             ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) => Err(NotAnInstruction),
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
             ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
@@ -372,11 +378,11 @@ impl Words {
             // Conversions of many elements, and of a pair.
             _ if matches!(ty, Ty::Wide(6..) | Ty::P32) && !vgpr => Err(NotAnInstruction),
             ("v_ldexp_f16" | "v_cmp_class_f16" | "v_cmpx_class_f16", 1)
-                if ty == Ty::I16 && self.target.is_gfx11() =>
+                if ty == Ty::I16 && self.target.is_rdna() =>
             {
                 self.long_source(row, n, code, Ty::F16, controlled)
             }
-            _ if code == LITERAL && self.target.is_gfx11() => {
+            _ if code == LITERAL && self.target.is_rdna() => {
                 let value = self.literal()?;
                 Ok(self.literal_operand(value, ty))
             }
@@ -393,9 +399,16 @@ impl Words {
 
     /// Returns the suffix of a short encoding. On gfx11, instructions without a long form have none.
     fn short_suffix(&self, row: &Row) -> &'static str {
-        let only_short =
-            ["v_dot2acc_f32_f16", "v_permlane64_b32", "v_pk_fmac_f16", "v_swap_b16", "v_swaprel_b32"];
-        if self.target.is_gfx11() && only_short.contains(&row.name) { "" } else { "_e32" }
+        let only_short = [
+            "v_dot2acc_f32_f16",
+            "v_dot2c_f32_f16",
+            "v_dot4c_i32_i8",
+            "v_permlane64_b32",
+            "v_pk_fmac_f16",
+            "v_swap_b16",
+            "v_swaprel_b32",
+        ];
+        if self.target.is_rdna() && only_short.contains(&row.name) { "" } else { "_e32" }
     }
 
     /// Returns a scalar destination in a field of 8 bits.

@@ -82,7 +82,7 @@ impl fmt::Display for Control {
 impl Words {
     /// Returns the control dword for which the code of source 0 stands; `None` if it is another source.
     pub(in super::super) fn control(&mut self, src0: u32) -> Result<Option<Control>, NotAnInstruction> {
-        if !self.target.is_gfx11() || !matches!(src0, LANES | LANES_INACTIVE | ROWS) {
+        if !self.target.is_rdna() || !matches!(src0, LANES | LANES_INACTIVE | ROWS) {
             return Ok(None);
         }
         let word = self.literal()?;
@@ -99,6 +99,11 @@ impl Words {
         }
     }
 
+    /// Returns what [`control`](Self::control) returns, for VOP3 and VOP3P, which have no control dword on gfx10.
+    pub(in super::super) fn long_control(&mut self, src0: u32) -> Result<Option<Control>, NotAnInstruction> {
+        if self.target.is_gfx10() { Ok(None) } else { self.control(src0) }
+    }
+
     /// Returns an error if an instruction has no form with a control dword.
     pub(in super::super) fn can_be_controlled(&self, row: &Row) -> Result<(), NotAnInstruction> {
         let without = [
@@ -113,7 +118,6 @@ impl Words {
             "v_permlane16_b32",
             "v_permlane64_b32",
             "v_permlanex16_b32",
-            "v_pk_fmac_f16",
             "v_readlane_b32",
             "v_swap_b16",
             "v_swap_b32",
@@ -123,7 +127,8 @@ impl Words {
         let packed = row.encoding() == Some(Encoding::Vop3p)
             && !row.name.starts_with("v_fma_mix")
             && !row.name.starts_with("v_dot2_");
-        if packed || without.contains(&row.name) {
+        let is_short_on_gfx10 = row.name == "v_pk_fmac_f16" && !self.target.is_gfx10();
+        if packed || is_short_on_gfx10 || without.contains(&row.name) {
             return Err(NotAnInstruction);
         }
         let wide = |ty: Ty| ty.dwords() > 1 && ty != Ty::Mask;
@@ -176,7 +181,7 @@ impl Words {
 
     /// Returns whether a comparison writes EXEC and no other register.
     pub(in super::super) fn writes_only_exec(&self, row: &Row) -> bool {
-        self.target.is_gfx11() && row.name.starts_with("v_cmpx")
+        self.target.is_rdna() && row.name.starts_with("v_cmpx")
     }
 
     /// Returns the operand of a register in an 8-bit field of a short encoding. The highest bit selects the half of one of 16 bits.

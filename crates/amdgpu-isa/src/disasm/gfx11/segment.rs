@@ -1,6 +1,6 @@
-//! FLAT, GLOBAL and SCRATCH of gfx11.
+//! FLAT, GLOBAL and SCRATCH of gfx10 and gfx11.
 
-use super::super::memory::OFF;
+use super::super::memory::{OFF, loads_to_lds};
 use super::super::text::Text;
 use super::super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
@@ -8,8 +8,8 @@ use crate::fields;
 use crate::row::Ty;
 use crate::row::flags::{ATOMIC, BY_LANE};
 
-/// The code of `null`, which as an address stands for none.
-const NULL: u32 = 124;
+/// The code of SADDR on gfx10 for an instruction without either register.
+const NEITHER: u32 = 127;
 
 impl Words {
     pub(in super::super) fn segment(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
@@ -17,12 +17,18 @@ impl Words {
         let encoding = f.encoding().ok_or(NotAnInstruction)?;
         let row = self.row(encoding, f.op)?;
         t.mnemonic(row.name, "");
-        if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) {
+        self.reserved(f.lds && (encoding == Encoding::Flat || !loads_to_lds(row, self.target)))?;
+        if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) && !f.lds {
             t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
         }
-        self.reserved(encoding == Encoding::Flat && f.saddr != NULL)?;
-        let saddr = (encoding != Encoding::Flat && f.saddr != NULL).then_some(f.saddr);
+        self.reserved(encoding == Encoding::Flat && f.saddr != self.null())?;
+        let in_scratch = encoding == Encoding::Scratch;
+        // On gfx10, this code says that neither register is an address. `null` says that only the vector register is.
+        let has_neither = in_scratch && self.target.is_gfx10() && f.saddr == NEITHER;
+        let is_scalar = encoding != Encoding::Flat && f.saddr != self.null() && !has_neither;
+        let saddr = is_scalar.then_some(f.saddr);
         let (has_vaddr, wide) = match encoding {
+            Encoding::Scratch if self.target.is_gfx10() => (saddr.is_none() && !has_neither, false),
             Encoding::Scratch => (f.sve, false),
             _ => (true, saddr.is_none()),
         };
@@ -51,6 +57,7 @@ impl Words {
         for (set, name) in [(f.glc, "glc"), (f.slc, "slc"), (f.dlc, "dlc")] {
             t.flag(set, name);
         }
+        t.flag(f.lds, "lds");
         Ok(())
     }
 }
