@@ -259,6 +259,7 @@ fields! {
         dlc: bool = 0 0, 12 1, 13 1;
         /// SCRATCH: `addr` is used. gfx942 has it in place of `lds`.
         sve: bool = 13 1, 0 0, 55 1;
+        reserved: bool = 0 0, 55 1, 0 0;
         /// The offset has 12 bits instead of 13: on gfx10, where this is the first bit of the prefix, which is always set.
         is_offset_short: bool = 0 0, 31 1, 0 0;
     }

@@ -7,7 +7,7 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{ATOMIC, D16, FLOAT, FORMAT, GWS, LOAD, TO_LDS, TWO};
+use crate::row::flags::{ATOMIC, BY_LANE, D16, FLOAT, FORMAT, GWS, LOAD, TO_LDS, TWO};
 use crate::row::{Row, Ty};
 use crate::target::Target;
 
@@ -22,7 +22,7 @@ fn orders(row: &Row) -> bool {
 /// Returns whether the instruction is a load that can store to LDS.
 pub(super) fn loads_to_lds(row: &Row, target: Target) -> bool {
     row.is(LOAD)
-        && !row.is(D16 | TO_LDS)
+        && !row.is(D16 | TO_LDS | BY_LANE)
         && (row.dst.dwords() == 1 || target == Target::Gfx950 && !row.is(FORMAT) && row.dst.dwords() > 2)
 }
 

@@ -93,7 +93,7 @@ impl Accepts {
             _ if row.is(CVT_PARTS) => sources(row, |ty| ty != Ty::None) & !float,
             _ if row.flags & SDST != 0 => 0,
             // The mask of classes.
-            "v_cmpx_class_f32" | "v_cmpx_class_f64" if gfx11 => 2,
+            "v_cmpx_class_f16" | "v_cmpx_class_f32" | "v_cmpx_class_f64" if target.is_rdna() => 2,
             _ if gfx11 && has_half(row) => sources(row, |ty| ty != Ty::None) & !float,
             _ if mixed || is_integer_dot(name) || op_sel == OpSel::All && float == 0 && !gfx942 => {
                 sources(row, |ty| ty != Ty::None) & !float
@@ -142,6 +142,7 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Targe
     match row.name {
         // The second source of v_cmp_class is no float.
         _ if encoding == Encoding::Vopc => float == 3 && !row.name.contains("_class_"),
+        "v_mul_lo_u16" if target.is_gfx10() => true,
         "v_cndmask_b32" | "v_mul_lo_u16" | "v_bitop3_b16" => false,
         _ if target.is_gfx11() && is_plain_half(row) => false,
         "v_mul_i32_i24" | "v_mul_u32_u24" => true,

@@ -26,7 +26,8 @@ impl Words {
         let short = fields::Vop2::of(self.target, self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
         self.reserved(row.name == "v_pk_fmac_f16" && !self.since_gfx942())?;
-        let has_none = self.target.is_rdna() && (short.src0 == DPP || row.name == "v_pk_fmac_f16");
+        let has_none = self.target.is_rdna()
+            && (short.src0 == DPP || matches!(row.name, "v_pk_fmac_f16" | "v_swaprel_b32"));
         if has_none
             || short.src0 == SDWA
                 && (is_wide && !converts_eight_bits(row)

@@ -16,6 +16,9 @@ pub(super) const SDWA: u32 = 249;
 pub(super) const DPP: u32 = 250;
 /// The code of a source for a literal, which follows the first dword.
 const LITERAL: u32 = 255;
+/// The code of a source for `src_lds_direct`.
+const LDS_DIRECT: u32 = 254;
+
 impl Words {
     /// Returns the operand VCC, which short encodings write and read implicitly.
     pub(super) fn vcc(&self) -> Operand {
@@ -368,9 +371,14 @@ impl Words {
         let vgpr = code >= 256;
         match (row.name, n) {
             _ if self.target.is_rdna() && wants_vector(row.name) && !vgpr => Err(NotAnInstruction),
-            ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) => Err(NotAnInstruction),
+            ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) || code == LDS_DIRECT => {
+                Err(NotAnInstruction)
+            }
+            ("v_writelane_b32", 0) if code == LDS_DIRECT && self.target.is_gfx10() => self.source(code, ty),
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
-            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
+            ("v_readlane_b32", 1) | ("v_writelane_b32", _)
+                if vgpr || code == LDS_DIRECT && self.since_gfx942() =>
+            {
                 Err(NotAnInstruction)
             }
             ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.since_gfx942() => Err(NotAnInstruction),

@@ -71,13 +71,13 @@ fn encode(f: &mut Fields, row: &Row, encoding: Encoding, op: u32, n: usize) -> [
             [short(low), high, third]
         }
         Encoding::Flat | Encoding::Global | Encoding::Scratch => {
-            let rest = f.sparse(2) << 16 | f.sparse(1) << 13 | f.sparse(13) & 0x1fff;
+            let rest = f.sparse(2) << 16 | f.sparse(1) << 13 | f.sparse(13);
             let saddr = match (encoding, n % 3) {
                 (Encoding::Flat, _) | (_, 0) => NULL,
                 (Encoding::Scratch, 1) => NEITHER,
                 _ => f.register(),
             };
-            [short(rest), f.vgpr() | f.vgpr() << 8 | f.vgpr() << 24 | saddr << 16, 0]
+            [short(rest), f.vgpr() | f.vgpr() << 8 | f.vgpr() << 24 | f.sparse(1) << 23 | saddr << 16, 0]
         }
         Encoding::Mubuf | Encoding::Mtbuf => {
             let (format, opcode, lds) = match encoding {
@@ -105,9 +105,10 @@ fn of_rows(all: &mut Encodings) {
             let Some(op) = row.opcode(TARGET) else { continue };
             let mut f = Fields(Random::new(seed(row.name)));
             let count = match encoding {
-                Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 | Encoding::Vop3p => 10,
-                Encoding::Mimg => 16,
-                _ => 8,
+                Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 | Encoding::Vop3p => 8,
+                Encoding::Mimg => 12,
+                Encoding::Vopc => 5,
+                _ => 6,
             };
             for n in 0..count {
                 all.insert(encode(&mut f, row, encoding, op.into(), n));

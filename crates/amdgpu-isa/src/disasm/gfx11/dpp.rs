@@ -112,6 +112,7 @@ impl Words {
             "v_div_scale_f32",
             "v_fma_dx9_zero_f32",
             "v_fmac_dx9_zero_f32",
+            "v_fmac_legacy_f32",
             "v_mul_hi_i32",
             "v_mul_hi_u32",
             "v_mul_lo_u32",

@@ -21,7 +21,7 @@ impl Words {
         if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) && !f.lds {
             t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
         }
-        self.reserved(encoding == Encoding::Flat && f.saddr != self.null())?;
+        self.reserved(f.reserved || encoding == Encoding::Flat && f.saddr != self.null())?;
         let in_scratch = encoding == Encoding::Scratch;
         // On gfx10, this code says that neither register is an address. `null` says that only the vector register is.
         let has_neither = in_scratch && self.target.is_gfx10() && f.saddr == NEITHER;
@@ -42,8 +42,10 @@ impl Words {
         }
         match saddr {
             _ if encoding == Encoding::Flat => {}
-            // EXEC can't be an address, but its low half can.
-            Some(126) if encoding == Encoding::Global && !row.is(BY_LANE) => return Err(NotAnInstruction),
+            // EXEC can't be an address, but its low half can. LLVM allows it where there is no vector register.
+            Some(126) if encoding == Encoding::Global && !row.is(BY_LANE) && !f.lds => {
+                return Err(NotAnInstruction);
+            }
             Some(127) => return Err(NotAnInstruction),
             Some(code) => {
                 t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?

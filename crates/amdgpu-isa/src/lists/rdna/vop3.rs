@@ -19,8 +19,8 @@ macro_rules! vop3 {
             v_fma_f64 332 532 532 -1 = Vop3 v_fma_f64;
             v_lerp_u8 333 533 533 -1 = Vop3 v_lerp_u8;
             // The shift of these two has 16 bits, and may be in the high half of a register.
-            v_alignbit_b32 334 534 534 -1 = Vop3 v_alignbit_b32: B32, [B32, B32, I16], BITS;
-            v_alignbyte_b32 335 535 535 -1 = Vop3 v_alignbyte_b32: B32, [B32, B32, I16], BITS;
+            v_alignbit_b32 -1 534 534 -1 = Vop3 v_alignbit_b32: B32, [B32, B32, I16], BITS;
+            v_alignbyte_b32 -1 535 535 -1 = Vop3 v_alignbyte_b32: B32, [B32, B32, I16], BITS;
             v_mullit_f32 336 536 536 -1 = Vop3 v_mullit_f32;
             v_min3_f32 337 537 537 -1 = Vop3 v_min3_f32;
             v_min3_i32 338 538 538 -1 = Vop3 v_min3_i32;
@@ -136,6 +136,8 @@ macro_rules! vop3 {
             v_xor_b16 -1 868 868 -1 = Vop3 v_xor_b16;
             // gfx10.3 has most of these under the names of gfx9.
             v_fma_legacy_f32 320 -1 -1 -1 = Vop3 v_fma_dx9_zero_f32;
+            v_alignbit_b32 334 -1 -1 -1 = Vop3 v_alignbit_b32;
+            v_alignbyte_b32 335 -1 -1 -1 = Vop3 v_alignbyte_b32;
             v_cvt_pknorm_i16_f16 786 -1 -1 -1 = Vop3 v_cvt_pknorm_i16_f16;
             v_cvt_pknorm_u16_f16 787 -1 -1 -1 = Vop3 v_cvt_pknorm_u16_f16;
             v_cvt_pknorm_i16_f32 872 -1 -1 -1 = Vop3 v_cvt_pknorm_i16_f32;

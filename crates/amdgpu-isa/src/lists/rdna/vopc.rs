@@ -98,7 +98,7 @@ macro_rules! vopc {
             v_cmp_ge_u64 230 94 94 -1 = Vopc v_cmp_ge_u64;
             v_cmp_t_u64 231 95 95 -1 = Vopc v_cmp_t_u64;
             // The mask of classes has 16 bits.
-            v_cmp_class_f16 143 125 125 -1 = Vopc v_cmp_class_f16: M, [F16, I16, Z], 0;
+            v_cmp_class_f16 -1 125 125 -1 = Vopc v_cmp_class_f16: M, [F16, I16, Z], 0;
             v_cmp_class_f32 136 126 126 -1 = Vopc v_cmp_class_f32;
             v_cmp_class_f64 168 127 127 -1 = Vopc v_cmp_class_f64;
             // These write only EXEC.
@@ -194,10 +194,12 @@ macro_rules! vopc {
             v_cmpx_ne_u64 245 221 221 -1 = Vopc v_cmpx_ne_u64: Z, [B64, B64, Z], EXEC_OUT;
             v_cmpx_ge_u64 246 222 222 -1 = Vopc v_cmpx_ge_u64: Z, [B64, B64, Z], EXEC_OUT;
             v_cmpx_t_u64 247 223 223 -1 = Vopc v_cmpx_t_u64: Z, [B64, B64, Z], EXEC_OUT;
-            v_cmpx_class_f16 159 253 253 -1 = Vopc v_cmpx_class_f16: Z, [F16, I16, Z], EXEC_OUT;
+            v_cmpx_class_f16 -1 253 253 -1 = Vopc v_cmpx_class_f16: Z, [F16, I16, Z], EXEC_OUT;
             v_cmpx_class_f32 152 254 254 -1 = Vopc v_cmpx_class_f32: Z, [F32, B32, Z], EXEC_OUT;
             v_cmpx_class_f64 184 255 255 -1 = Vopc v_cmpx_class_f64: Z, [F64, B32, Z], EXEC_OUT;
             // gfx10.3 has most of these under the names of gfx9.
+            v_cmp_class_f16 143 -1 -1 -1 = Vopc v_cmp_class_f16;
+            v_cmpx_class_f16 159 -1 -1 -1 = Vopc v_cmpx_class_f16: Z, [F16, B32, Z], EXEC_OUT;
             v_cmp_tru_f32 15 -1 -1 -1 = Vopc v_cmp_tru_f32;
             v_cmpx_tru_f32 31 -1 -1 -1 = Vopc v_cmpx_tru_f32: Z, [F32, F32, Z], EXEC_OUT;
             v_cmp_tru_f64 47 -1 -1 -1 = Vopc v_cmp_tru_f64;
