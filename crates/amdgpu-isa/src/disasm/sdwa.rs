@@ -25,14 +25,14 @@ impl Words {
         let control = self.literal()?;
         let short = fields::Vop2::of(self.target, self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
-        self.reserved(row.name == "v_pk_fmac_f16" && !self.since_gfx942())?;
-        let has_none = self.target.is_rdna()
-            && (short.src0 == DPP || matches!(row.name, "v_pk_fmac_f16" | "v_swaprel_b32"));
-        if has_none
-            || short.src0 == SDWA
-                && (is_wide && !converts_eight_bits(row)
-                    || row.flags & ACC != 0 && row.name != "v_pk_fmac_f16")
-        {
+        let is_packed_fma = row.name == "v_pk_fmac_f16";
+        self.reserved(is_packed_fma && !self.since_gfx942())?;
+        let without_sdwa = match self.target.is_rdna() {
+            true => row.is(ACC) || is_wide || row.name == "v_swaprel_b32",
+            false => row.is(ACC) && !is_packed_fma || is_wide && !converts_eight_bits(row),
+        };
+        // DPP of RDNA is another encoding of the same code, which was read before.
+        if short.src0 == SDWA && without_sdwa || short.src0 == DPP && self.target.is_rdna() {
             return Err(NotAnInstruction);
         }
         if short.src0 == SDWA {

@@ -23,7 +23,7 @@ impl Words {
         } else if row.dst == Ty::None {
             // The instructions for caches have no operands.
             return Ok(());
-        } else if f.sdata >= 124 && f.sdata != self.null() {
+        } else if matches!(f.sdata, 124..=127) && f.sdata != self.null() {
             // Loads can't write M0 or EXEC.
             return Err(NotAnInstruction);
         } else {

@@ -8,7 +8,7 @@ use crate::fields;
 use crate::row::Ty;
 use crate::row::flags::{ATOMIC, BY_LANE};
 
-/// The code of SADDR on gfx10 for an instruction without either register.
+/// The code of SADDR in SCRATCH of gfx10 that stands for neither register. `null` stands for the vector register alone.
 const NEITHER: u32 = 127;
 
 impl Words {
@@ -17,18 +17,19 @@ impl Words {
         let encoding = f.encoding().ok_or(NotAnInstruction)?;
         let row = self.row(encoding, f.op)?;
         t.mnemonic(row.name, "");
-        self.reserved(f.lds && (encoding == Encoding::Flat || !loads_to_lds(row, self.target)))?;
-        if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) && !f.lds {
+        let lds = f.lds && encoding != Encoding::Flat && loads_to_lds(row, self.target);
+        self.reserved(f.lds && !lds)?;
+        if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) && !lds {
             t.try_operand(self.vector(f.vdst, self.dwords(row.dst), false))?;
         }
         self.reserved(f.reserved || encoding == Encoding::Flat && f.saddr != self.null())?;
-        let in_scratch = encoding == Encoding::Scratch;
-        // On gfx10, this code says that neither register is an address. `null` says that only the vector register is.
-        let has_neither = in_scratch && self.target.is_gfx10() && f.saddr == NEITHER;
-        let is_scalar = encoding != Encoding::Flat && f.saddr != self.null() && !has_neither;
+        // In SCRATCH of gfx10, the scalar register decides whether there is a vector register.
+        let decides = encoding == Encoding::Scratch && self.target.is_gfx10();
+        let is_scalar =
+            encoding != Encoding::Flat && f.saddr != self.null() && !(decides && f.saddr == NEITHER);
         let saddr = is_scalar.then_some(f.saddr);
         let (has_vaddr, wide) = match encoding {
-            Encoding::Scratch if self.target.is_gfx10() => (saddr.is_none() && !has_neither, false),
+            Encoding::Scratch if decides => (f.saddr == self.null(), false),
             Encoding::Scratch => (f.sve, false),
             _ => (true, saddr.is_none()),
         };
@@ -43,7 +44,7 @@ impl Words {
         match saddr {
             _ if encoding == Encoding::Flat => {}
             // EXEC can't be an address, but its low half can. LLVM allows it where there is no vector register.
-            Some(126) if encoding == Encoding::Global && !row.is(BY_LANE) && !f.lds => {
+            Some(126) if encoding == Encoding::Global && !row.is(BY_LANE) && !lds => {
                 return Err(NotAnInstruction);
             }
             Some(127) => return Err(NotAnInstruction),
@@ -59,7 +60,7 @@ impl Words {
         for (set, name) in [(f.glc, "glc"), (f.slc, "slc"), (f.dlc, "dlc")] {
             t.flag(set, name);
         }
-        t.flag(f.lds, "lds");
+        t.flag(lds, "lds");
         Ok(())
     }
 }
