@@ -1,14 +1,16 @@
 //! The disassembler over whole code objects and over any bytes. `src/disasm/golden_tests.rs` compares its texts with
 //! LLVM's.
 
-use amdgpu_isa::{Instructions, Listing, Target, disassemble};
+use amdgpu_isa::{Instructions, Isa, Listing, Target, WaveSize, disassemble};
 use code_object::CodeObject;
 use proptest::prelude::*;
 
-const OBJECTS: [&[u8]; 3] = [
+const OBJECTS: [&[u8]; 4] = [
     include_bytes!("data/kernels.gfx90a.co"),
     include_bytes!("data/kernels.gfx90a.O0.co"),
     include_bytes!("data/kernels.gfx942.co"),
+    // `clang-22 --offload-arch=gfx1030`, with the options of amdgpu-emulator/tests/data/build.sh for gfx942.
+    include_bytes!("data/kernels.gfx1030.co"),
 ];
 
 #[test]
@@ -66,6 +68,16 @@ fn what_is_no_instruction_is_shown_as_bits() {
 }
 
 #[test]
+fn an_object_can_be_listed_that_is_not_emulated() {
+    let object = CodeObject::parse(OBJECTS[3]).unwrap();
+    assert!(Target::of(&object).unwrap_err().to_string().contains("gfx1030"));
+    let listing = Listing::of(&object).unwrap();
+    let function = listing.function("reverse").unwrap();
+    assert_eq!(function.isa(), Isa::new(Target::Gfx103, WaveSize::Wave32));
+    assert!(function.instructions().any(|i| i.text.starts_with("global_load_dword ")), "{function}");
+}
+
+#[test]
 fn other_processors_are_refused() {
     let mut bytes = OBJECTS[0].to_vec();
     // gfx906, in the ELF header's flags and in the metadata.
@@ -79,7 +91,7 @@ fn other_processors_are_refused() {
 
 /// Every byte is shown once, and each instruction alone as among the others.
 fn every_byte_is_shown_once(code: &[u8], pc: u64) {
-    for target in Target::EMULATED {
+    for target in Target::EMULATED.into_iter().chain([Target::Gfx103]) {
         let mut at = 0;
         for instruction in Instructions::new(target, code, pc) {
             assert_eq!(instruction.address, pc.wrapping_add(at as u64));

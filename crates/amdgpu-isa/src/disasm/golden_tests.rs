@@ -1,18 +1,17 @@
-//! Compares the disassembler with LLVM's, by a list that LLVM generated: `tests/data/disassembly.txt`, and
-//! `tests/data/disassembly-gfx11.txt` for gfx11.
+//! Compares the disassembler with LLVM's, by lists that LLVM generated: `tests/data/disassembly.txt` for gfx9, and
+//! `disassembly-gfx10.txt` and `disassembly-gfx11.txt` there for gfx10 and gfx11.
 //!
-//! `cargo test -p amdgpu-isa --lib golden -- --ignored` generates the list again with LLVM 15 and LLVM 22 (Debian's
+//! `cargo test -p amdgpu-isa --lib golden -- --ignored` generates the lists again with LLVM 15 and LLVM 22 (Debian's
 //! llvm-15 and llvm-22; `LLVM15` and `LLVM22` select other `bin` directories). A line has the targets, the dwords, and the
 //! text. For dwords that are not an instruction, the text is `-`, and all dwords that it could have are given. Targets are `90a`, `942`,
 //! `950` (`all` is these three), `11` and `115` for waves of 32 lanes, `11w64` and `115w64` for those of 64, `11w*` and `115w*` for both, and
-//! `11*` for all of these.
+//! `11*` for all of these. `103`, `103w64` and `103w*` are those of gfx10.3.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::enumeration::{self, Random};
-use super::gfx10::golden_tests as gfx10;
 use super::gfx11::golden_tests as gfx11;
 use super::{disassemble, disassemble_lenient, disassemble_words, encoded_length};
 use crate::encoding::Encoding;
@@ -155,7 +154,7 @@ fn any_words_disassemble_or_not() {
 /// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
 fn known_difference(target: Target, words: &[u32; 3], text: &str) -> Option<&'static str> {
     match target.generation() {
-        Generation::Gfx10 => return gfx10::known_difference(text),
+        Generation::Gfx10 => return gfx11::common_difference(text),
         Generation::Gfx11 => return gfx11::known_difference(words, text),
         Generation::Gfx9 | Generation::Gfx12 => {}
     }

@@ -1,4 +1,3 @@
-//! The tests of gfx10, whose syntax is that of [`gfx11`](super::gfx11), except for SDWA, which gfx9 also has.
+//! The test encodings of gfx10, whose syntax is that of [`gfx11`](super::gfx11), except for SDWA, which gfx9 also has.
 
 pub(super) mod enumeration;
-pub(super) mod golden_tests;

@@ -1,4 +1,4 @@
-//! What LLVM prints for gfx11 and this crate refuses.
+//! What LLVM prints for gfx10 and gfx11 and this crate refuses.
 
 use crate::encoding::Encoding;
 use crate::fields;
@@ -29,8 +29,29 @@ pub(in super::super) fn is_misread(words: &[u32; 3]) -> bool {
     matches!(first >> 16, 0xcc21 | 0xcc22) && second & 0x1ff == 250 && (0x80..0x100).contains(&control)
 }
 
-/// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
+/// Returns why an encoding of gfx11 that LLVM prints as `text` is not an instruction here; `None` if it is one.
 pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option<&'static str> {
+    let mnemonic = text.split(' ').next()?;
+    if text.contains("src_lds_direct") {
+        return Some("a source that gfx11 no longer has");
+    }
+    if mnemonic.starts_with("v_fma_mix") {
+        return Some("a scalar source where there are vector registers only");
+    }
+    if mnemonic.starts_with("v_wmma") {
+        return Some("a matrix in scalar registers");
+    }
+    if matches!(mnemonic, "v_fmac_f32_e64_dpp" | "v_fmac_f16_e64_dpp") {
+        return Some("a constant that LLVM prints as its code");
+    }
+    if selects_others(words) {
+        return Some("op_sel of operands that don't exist");
+    }
+    common_difference(text)
+}
+
+/// Returns the same for what gfx10 and gfx11 have in common.
+pub(in super::super) fn common_difference(text: &str) -> Option<&'static str> {
     let (mnemonic, operands) = text.split_once(' ')?;
     let operands: Vec<&str> = operands.split(", ").collect();
     let last = operands.last()?.split(' ').next()?;
@@ -47,25 +68,12 @@ pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option
     if text.contains("src_flat_scratch_base") {
         return Some("a source that gfx1250 has");
     }
-    if text.contains("src_lds_direct") {
-        return Some("a source that gfx11 no longer has");
-    }
     if mnemonic == "s_getpc_b64" {
         return Some("a source where the instruction has none");
     }
-    let wants_vector =
-        ["v_mqsad_u32_u8", "v_swap", "v_permlane", "v_readfirstlane_b32", "v_movrels", "v_fma_mix"];
+    let wants_vector = ["v_mqsad_u32_u8", "v_swap", "v_permlane", "v_readfirstlane_b32", "v_movrels"];
     if wants_vector.iter().any(|start| mnemonic.starts_with(start)) || mnemonic == "v_readlane_b32" {
         return Some("a scalar source where there are vector registers only");
-    }
-    if mnemonic.starts_with("v_wmma") {
-        return Some("a matrix in scalar registers");
-    }
-    if matches!(mnemonic, "v_fmac_f32_e64_dpp" | "v_fmac_f16_e64_dpp") {
-        return Some("a constant that LLVM prints as its code");
-    }
-    if selects_others(words) {
-        return Some("op_sel of operands that don't exist");
     }
     if ["v_cndmask_", "v_add_co_ci_", "v_sub_co_ci_", "v_subrev_co_ci_"]
         .iter()
@@ -74,7 +82,7 @@ pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option
     {
         return Some("a mask in vector registers");
     }
-    if ["image_sample", "image_gather4", "image_get_lod", "image_bvh", "ds_bvh"]
+    if ["image_sample", "image_gather4", "image_get_lod", "image_bvh", "ds_bvh", "v_interp"]
         .iter()
         .any(|start| mnemonic.starts_with(start))
     {
