@@ -204,6 +204,10 @@ fn of_names(all: &mut Encodings) {
             all.insert([first, 7 << 18 | lanes << 9 | 0x103, 0x40]);
         }
     }
+}
+
+/// Adds literals for operands of each type.
+fn of_literals(all: &mut Encodings) {
     for literal in LITERALS {
         for op in [1, 24, 80] {
             all.insert([Encoding::Vop1.first_dword(TARGET, op, LITERAL), literal, 0]);
@@ -303,6 +307,7 @@ pub(in super::super) fn encodings() -> Vec<[u32; 3]> {
     of_rows(&mut all);
     of_opcodes(&mut all);
     of_names(&mut all);
+    of_literals(&mut all);
     of_controls(&mut all);
     of_immediates(&mut all);
     all.into_iter().collect()
