@@ -111,7 +111,7 @@ macro_rules! rdna {
                         Row {
                             name: stringify!($name),
                             encoding: Some(Encoding::$Encoding),
-                            op: [-1, -1, -1, $gfx103, $gfx11, $gfx115, $gfx12],
+                            op: [-1, -1, -1, $gfx11, $gfx115, $gfx12, $gfx103],
                             ..operation
                         }
                     },
@@ -225,6 +225,15 @@ mod tests {
                 let [gfx11, gfx115] = Target::GFX11.map(|target| row.opcode(target));
                 assert!(gfx11.is_none() || gfx11 == gfx115, "{}", row.name);
             }
+        }
+    }
+
+    #[test]
+    fn gfx10_has_each_name_once_in_an_encoding() {
+        for encoding in Encoding::ALL {
+            let names: Vec<&str> = encoding.opcodes(Target::Gfx103).map(|(_, name)| name).collect();
+            let distinct: BTreeSet<&str> = names.iter().copied().collect();
+            assert_eq!(distinct.len(), names.len(), "{encoding:?} has a name twice");
         }
     }
 

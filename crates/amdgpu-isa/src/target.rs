@@ -13,14 +13,14 @@ pub enum Target {
     Gfx942,
     /// MI350 (CDNA 4).
     Gfx950,
-    /// gfx1030 to gfx1036 (RDNA 2).
-    Gfx103,
     /// gfx1100 to gfx1103 (RDNA 3).
     Gfx11,
     /// gfx1150 to gfx1153 (RDNA 3.5).
     Gfx115,
     /// gfx1200 and gfx1201 (RDNA 4).
     Gfx12,
+    /// gfx1030 to gfx1036 (RDNA 2).
+    Gfx103,
 }
 
 /// A generation of processors: the targets whose instructions have the same encodings.
@@ -54,24 +54,35 @@ const PROCESSORS: [(&str, Target); 13] = [
     ("gfx9-4-generic", Target::Gfx942),
     ("gfx11-generic", Target::Gfx11),
 ];
+/// The processors whose code can be disassembled and is not executed, with their targets.
+const ONLY_DISASSEMBLED: [(&str, Target); 11] = [
+    ("gfx1030", Target::Gfx103),
+    ("gfx1031", Target::Gfx103),
+    ("gfx1032", Target::Gfx103),
+    ("gfx1033", Target::Gfx103),
+    ("gfx1034", Target::Gfx103),
+    ("gfx1035", Target::Gfx103),
+    ("gfx1036", Target::Gfx103),
+    ("gfx10-3-generic", Target::Gfx103),
+    ("gfx1200", Target::Gfx12),
+    ("gfx1201", Target::Gfx12),
+    ("gfx12-generic", Target::Gfx12),
+];
 /// How many of [`PROCESSORS`], from the first on, are not generic.
 const DEVICES: usize = 11;
-/// The processors whose code can be disassembled and is not executed, with their targets.
-const ONLY_DISASSEMBLED: [(&str, Target); 3] =
-    [("gfx1200", Target::Gfx12), ("gfx1201", Target::Gfx12), ("gfx12-generic", Target::Gfx12)];
 
 impl Target {
-    /// All targets, by their family and age.
+    /// All targets, in the order of the enum.
     pub const ALL: [Target; 7] = [
         Target::Gfx90a,
         Target::Gfx942,
         Target::Gfx950,
-        Target::Gfx103,
         Target::Gfx11,
         Target::Gfx115,
         Target::Gfx12,
+        Target::Gfx103,
     ];
-    /// The targets whose code the emulator executes.
+    /// The targets whose code the emulator executes: the first ones of [`ALL`](Self::ALL).
     pub const EMULATED: [Target; 5] =
         [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115];
     /// The targets of the CDNA family, whose encodings are those of gfx9.
@@ -96,6 +107,12 @@ impl Target {
         !matches!(self.generation(), Generation::Gfx9)
     }
 
+    /// Returns whether instructions are encoded as on gfx10.
+    #[inline]
+    pub const fn is_gfx10(self) -> bool {
+        matches!(self.generation(), Generation::Gfx10)
+    }
+
     /// Returns whether instructions are encoded as on gfx11.
     #[inline]
     pub const fn is_gfx11(self) -> bool {
@@ -114,6 +131,12 @@ impl Target {
         matches!(self, Target::Gfx942 | Target::Gfx950)
     }
 
+    /// Returns whether the target has what gfx11 introduced: it is one of gfx11 or gfx12.
+    #[inline]
+    pub const fn has_gfx11_instructions(self) -> bool {
+        matches!(self.generation(), Generation::Gfx11 | Generation::Gfx12)
+    }
+
     /// Returns the target of a processor, such as `gfx942`, `gfx1102` or `gfx11-generic`; `None` if it can't be emulated.
     ///
     /// ```
@@ -127,13 +150,14 @@ impl Target {
     }
 
     /// Returns the target of a processor whose code can be disassembled; `None` if there is none. These are the processors that can be
-    /// emulated, and gfx1200 and gfx1201.
+    /// emulated, gfx1200 and gfx1201, and gfx1030 to gfx1036.
     ///
     /// ```
     /// use amdgpu_isa::Target;
     ///
     /// assert_eq!(Target::of_disassembled_processor("gfx1101"), Some(Target::Gfx11));
     /// assert_eq!(Target::of_disassembled_processor("gfx1201"), Some(Target::Gfx12));
+    /// assert_eq!(Target::of_disassembled_processor("gfx1032"), Some(Target::Gfx103));
     /// assert_eq!(Target::of_disassembled_processor("gfx906"), None);
     /// ```
     pub fn of_disassembled_processor(name: &str) -> Option<Target> {
@@ -249,7 +273,9 @@ mod tests {
             );
             assert!(!Target::EMULATED.contains(&target), "{name}");
         }
-        assert_eq!(Target::of_disassembled_processor(Target::Gfx12.processor()), Some(Target::Gfx12));
+        for target in [Target::Gfx12, Target::Gfx103] {
+            assert_eq!(Target::of_disassembled_processor(target.processor()), Some(target));
+        }
     }
 }
 

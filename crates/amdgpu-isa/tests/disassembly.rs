@@ -5,12 +5,13 @@ use amdgpu_isa::{Instructions, Isa, Listing, Target, WaveSize, disassemble};
 use code_object::CodeObject;
 use proptest::prelude::*;
 
-const OBJECTS: [&[u8]; 4] = [
+const OBJECTS: [&[u8]; 5] = [
     include_bytes!("data/kernels.gfx90a.co"),
     include_bytes!("data/kernels.gfx90a.O0.co"),
     include_bytes!("data/kernels.gfx942.co"),
-    // `clang-22 --offload-arch=gfx1200`, with the options of amdgpu-emulator/tests/data/build.sh for gfx942.
+    // `clang-22 --offload-arch=gfx1200` and `gfx1030`, with the options of amdgpu-emulator/tests/data/build.sh for gfx942.
     include_bytes!("data/kernels.gfx1200.co"),
+    include_bytes!("data/kernels.gfx1030.co"),
 ];
 
 #[test]
@@ -69,12 +70,17 @@ fn what_is_no_instruction_is_shown_as_bits() {
 
 #[test]
 fn an_object_can_be_listed_that_is_not_emulated() {
-    let object = CodeObject::parse(OBJECTS[3]).unwrap();
-    assert!(Target::of(&object).unwrap_err().to_string().contains("gfx1200"));
-    let listing = Listing::of(&object).unwrap();
-    let function = listing.function("reverse").unwrap();
-    assert_eq!(function.isa(), Isa::new(Target::Gfx12, WaveSize::Wave32));
-    assert!(function.instructions().any(|i| i.text.starts_with("s_wait_loadcnt ")), "{function}");
+    for (object, processor, target, load) in [
+        (OBJECTS[3], "gfx1200", Target::Gfx12, "s_wait_loadcnt "),
+        (OBJECTS[4], "gfx1030", Target::Gfx103, "global_load_dword "),
+    ] {
+        let object = CodeObject::parse(object).unwrap();
+        assert!(Target::of(&object).unwrap_err().to_string().contains(processor));
+        let listing = Listing::of(&object).unwrap();
+        let function = listing.function("reverse").unwrap();
+        assert_eq!(function.isa(), Isa::new(target, WaveSize::Wave32));
+        assert!(function.instructions().any(|i| i.text.starts_with(load)), "{function}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Words {
                 self.wmma(t, row, f)
             };
         }
-        let control = self.control(f.src0)?;
+        let control = self.long_control(f.src0)?;
         if control.is_some() {
             self.can_be_controlled(row)?;
         }

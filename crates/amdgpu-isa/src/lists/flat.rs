@@ -67,6 +67,7 @@ macro_rules! flat {
             flat_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             flat_atomic_sub_clamp_u32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | M4;
             flat_atomic_cond_sub_u32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | M4;
+            flat_atomic_fcmpswap_x2 -1 -1 -1 B64, [W(4), Z, Z], ATOMIC | COMPARE | FLOAT | M8;
         }
     };
 }
@@ -158,6 +159,7 @@ macro_rules! global {
             global_load_tr_b128 -1 -1 -1 W(4), [Z, Z, Z], LOAD | TRANSPOSE | M16;
             global_load_tr_b64 -1 -1 -1 B64, [Z, Z, Z], LOAD | TRANSPOSE | M8;
             global_atomic_ordered_add_b64 -1 -1 -1 B64, [B64, Z, Z], ATOMIC | M8;
+            global_atomic_fcmpswap_x2 -1 -1 -1 B64, [W(4), Z, Z], ATOMIC | COMPARE | FLOAT | M8;
         }
     };
 }
