@@ -115,7 +115,7 @@ fn the_text_is_llvms() {
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
-    assert!(count > 60_000, "only {count} encodings");
+    assert!(count > 140_000, "only {count} encodings");
 }
 
 #[test]
@@ -354,4 +354,13 @@ fn scaled_matrices_are_one_instruction_of_four_dwords() {
         assert!(disassemble(Target::Gfx950, &bytes[8..], 0).is_none(), "LLVM refuses the second half alone");
         assert!(disassemble_lenient(Target::Gfx950, &words[2..], 0).is_legal);
     }
+}
+
+/// LLVM has no such instruction on gfx12 by default. With `--mattr=+real-true16` it prints `v_add_f16_e32 v1.l, v1.h, v2.l`.
+#[test]
+fn high_halves_of_gfx12_are_read_leniently() {
+    let words = [0x6402_0581];
+    assert_eq!(disassemble_words(Target::Gfx12, &words, 0), None);
+    let done = disassemble_lenient(Target::Gfx12, &words, 0);
+    assert_eq!((done.text.as_str(), done.length), ("v_add_f16_e32 v1, v1.h, v2", 4));
 }

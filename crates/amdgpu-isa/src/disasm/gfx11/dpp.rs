@@ -191,8 +191,11 @@ impl Words {
     pub(in super::super) fn short_register(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match self.has_halves(ty) {
             true => Ok(Operand::Half { register: code & 0x7f, high: code & 0x80 != 0 }),
-            // On gfx12, LLVM has no high halves, which the highest bit would select.
-            false if self.target.is_gfx12() && is_half(ty) && code > 127 => Err(NotAnInstruction),
+            // On gfx12, LLVM has no high halves, which hardware has.
+            false if self.target.is_gfx12() && is_half(ty) && code > 127 => {
+                self.reserved(true)?;
+                Ok(Operand::Half { register: code & 0x7f, high: true })
+            }
             false => self.vector(code, self.dwords(ty), false),
         }
     }
