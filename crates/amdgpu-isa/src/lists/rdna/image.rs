@@ -46,8 +46,8 @@ macro_rules! mimg {
             image_atomic_pk_add_bf16 -1 -1 -1 135 = Mimg image_atomic_pk_add_bf16;
             // gfx10.3 has most of these under the names of gfx9.
             image_atomic_fcmpswap 29 -1 -1 -1 = Mimg image_atomic_fcmpswap;
-            image_atomic_fmin 30 -1 -1 -1 = Mimg image_atomic_fmin;
-            image_atomic_fmax 31 -1 -1 -1 = Mimg image_atomic_fmax;
+            image_atomic_fmin 30 -1 -1 -1 = Mimg image_atomic_min_flt;
+            image_atomic_fmax 31 -1 -1 -1 = Mimg image_atomic_max_flt;
         }
     };
 }
