@@ -1,7 +1,7 @@
 //! Disassembles code objects as `llvm-objdump -d` does; or compares with it.
 //!
 //! `disassemble FILE...` prints the functions. `disassemble --against OBJDUMP FILE...` runs `OBJDUMP -d FILE` and
-//! compares the text of every instruction: LLVM 15's for gfx90a, LLVM 22's for the others. Code for gfx11 is compared as that of the
+//! compares the text of every instruction: LLVM 15's for gfx90a, LLVM 22's for the others. Code for RDNA is compared as that of the
 //! wave size of the object's kernels.
 
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ fn print(file: &str) -> Result<()> {
 
 /// The dwords and the text of each line of `llvm-objdump -d`.
 fn listed(objdump: &str, file: &str, isa: Isa) -> Result<Vec<(Vec<u32>, String)>> {
-    let wide = isa.target.is_gfx11() && isa.wave == WaveSize::Wave64;
+    let wide = isa.target.is_rdna() && isa.wave == WaveSize::Wave64;
     let features = if wide { "--mattr=+wavefrontsize64" } else { "--mattr=" };
     let output = Command::new(objdump)
         .args(["-d", "-z", features, file])
@@ -82,7 +82,7 @@ fn compare(objdump: &str, files: &[String]) -> Result<()> {
             true => WaveSize::Wave32,
             false => WaveSize::Wave64,
         };
-        let isa = Isa::new(Target::of(&object)?, wave);
+        let isa = Isa::new(Target::to_disassemble(&object)?, wave);
         for (words, text) in listed(objdump, file, isa)? {
             let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             let ours = disassemble(isa, &code, 0);

@@ -86,7 +86,8 @@ impl Encoding {
     }
 
     /// Composes the first dword of an instruction. The other fields are taken from `rest`, whose bits in the positions
-    /// of the encoding's prefix and the opcode are ignored. Returns 0 if the target doesn't have the encoding.
+    /// of the encoding's prefix and the opcode are ignored. Returns 0 if the target doesn't have the encoding. On gfx10, the opcode's
+    /// highest bit in MTBUF is in the second dword ([`fields::Mtbuf::opcode`](crate::fields::Mtbuf::opcode)).
     ///
     /// ```
     /// use amdgpu_isa::{Encoding, Target};
@@ -98,10 +99,13 @@ impl Encoding {
         let Some(layout) = self.layout(target) else { return 0 };
         let opcode_mask = (1 << layout.opcode_bits) - 1;
         let prefix_at = 32 - layout.prefix_bits;
-        let fixed = u32::MAX << prefix_at | opcode_mask << layout.opcode_at | layout.segment_mask;
+        // The first bit of MIMG on gfx10 is the opcode's highest.
+        let last_mask = u32::from(self == Encoding::Mimg && target.is_gfx10());
+        let fixed = u32::MAX << prefix_at | opcode_mask << layout.opcode_at | layout.segment_mask | last_mask;
         layout.prefix << prefix_at
             | (opcode & opcode_mask) << layout.opcode_at
             | layout.segment
+            | opcode >> layout.opcode_bits & last_mask
             | rest & !fixed
     }
 
@@ -136,9 +140,9 @@ impl Encoding {
         match (first >> 26, target.generation()) {
             (0x36, _) => Some(Encoding::Ds),
             (_, Generation::Gfx9) => Encoding::of_gfx9(first),
-            (0x33, _) if first >> 24 & 3 == 0 => Some(Encoding::Vop3p),
+            (0x33, _) if first >> 23 & 7 == 0 => Some(Encoding::Vop3p),
             (0x35, _) => Some(Encoding::Vop3),
-            (0x32, _) => Some(Encoding::Vopd),
+            (0x32, Generation::Gfx11 | Generation::Gfx12) => Some(Encoding::Vopd),
             (0x3d, _) => Some(Encoding::Smem),
             (0x31, Generation::Gfx12) => match first >> 18 & 15 {
                 0..=7 => Some(Encoding::Mubuf),
@@ -148,6 +152,7 @@ impl Encoding {
             (0x34, Generation::Gfx12) => Some(Encoding::Mimg),
             (0x3b, Generation::Gfx12) => Encoding::of_segment(first >> 24),
             (_, Generation::Gfx12) => None,
+            (0x37, Generation::Gfx10) => Encoding::of_segment(first >> 14),
             (0x37, _) => Encoding::of_segment(first >> 16),
             (0x38, _) => Some(Encoding::Mubuf),
             (0x3a, _) => Some(Encoding::Mtbuf),
@@ -200,7 +205,7 @@ mod tests {
     #[test]
     fn other_fields_change_neither_encoding_nor_opcode() {
         for encoding in Encoding::ALL {
-            for target in [Target::Gfx90a, Target::Gfx11, Target::Gfx12] {
+            for target in [Target::Gfx90a, Target::Gfx103, Target::Gfx11, Target::Gfx12] {
                 for (opcode, name) in encoding.opcodes(target) {
                     let [zeros, ones] = [0, !0].map(|rest| encoding.first_dword(target, opcode.into(), rest));
                     assert_eq!(Encoding::of(target, ones), Some(encoding), "{name}");

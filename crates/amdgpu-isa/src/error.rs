@@ -12,7 +12,8 @@ pub enum Error {
     UnsupportedTarget {
         /// The code object's target, as its file names it.
         target: String,
-        /// The processors that it could be for, as [`Target::listed_processors`](crate::Target::listed_processors) has them.
+        /// The processors that it could be for, as [`Target::listed_processors`](crate::Target::listed_processors) has them, or with
+        /// those whose code is only disassembled.
         known: String,
     },
 }

@@ -42,32 +42,34 @@ impl Field for bool {
     }
 }
 
-/// Returns the first bit and the number of bits of a field: those on gfx9, on gfx11, if these are others, and on gfx12, if they differ from
-/// gfx11's.
+/// Returns the first bit and the number of bits of a field: those on gfx9, gfx10, gfx11 and gfx12. Where the last ones are left out, the
+/// field is where the last one given is.
 macro_rules! position {
     ($generation:ident: $at:literal $bits:literal) => {
         ($at, $bits)
     };
-    ($generation:ident: $at:literal $bits:literal, $at_11:literal $bits_11:literal) => {
-        match $generation {
-            Generation::Gfx9 => ($at, $bits),
-            _ => ($at_11, $bits_11),
-        }
+    ($generation:ident: $at:literal $bits:literal, $at_10:literal $bits_10:literal) => {
+        position!($generation: $at $bits, $at_10 $bits_10, $at_10 $bits_10, $at_10 $bits_10)
+    };
+    ($generation:ident: $at:literal $bits:literal, $at_10:literal $bits_10:literal, $at_11:literal $bits_11:literal) => {
+        position!($generation: $at $bits, $at_10 $bits_10, $at_11 $bits_11, $at_11 $bits_11)
     };
     (
-        $generation:ident: $at:literal $bits:literal, $at_11:literal $bits_11:literal, $at_12:literal $bits_12:literal
+        $generation:ident: $at:literal $bits:literal, $at_10:literal $bits_10:literal, $at_11:literal $bits_11:literal,
+        $at_12:literal $bits_12:literal
     ) => {
         match $generation {
             Generation::Gfx9 => ($at, $bits),
+            Generation::Gfx10 => ($at_10, $bits_10),
+            Generation::Gfx11 => ($at_11, $bits_11),
             Generation::Gfx12 => ($at_12, $bits_12),
-            _ => ($at_11, $bits_11),
         }
     };
 }
 
-/// Declares an encoding's fields, each with its name, type, first bit and number of bits, on gfx9, on gfx11 and on gfx12. The positions that
-/// are the same as those before may be left out. A field that a generation doesn't have has no bits. The encodings of up to three dwords take them
-/// as a `u128`, or as a `u64` where there are two.
+/// Declares an encoding's fields, each with its name, type, first bit and number of bits, on gfx9, gfx10, gfx11 and gfx12. The last ones may
+/// be left out if they are the same as the one before. A field that a generation doesn't have has no bits. An encoding of up to three dwords is
+/// taken as a `u128`, or as a `u64` where it has two.
 macro_rules! fields {
     ($($(#[$doc:meta])* $Name:ident($Word:ty as $Long:ty) { $($(#[$field_doc:meta])* $field:ident: $Type:ty = $($position:literal $bits:literal),+;)* })*) => {$(
         $(#[$doc])*
@@ -131,19 +133,19 @@ fields! {
         sbase: u32 = 0 6;
         sdata: u32 = 6 7;
         soffset_en: bool = 14 1, 0 0;
-        glc: bool = 16 1, 14 1, 0 0;
+        glc: bool = 16 1, 16 1, 14 1, 0 0;
         imm: bool = 17 1, 0 0;
-        op: u32 = 18 8, 18 8, 13 6;
-        offset: u32 = 32 21, 32 21, 32 24;
+        op: u32 = 18 8, 18 8, 18 8, 13 6;
+        offset: u32 = 32 21, 32 21, 32 21, 32 24;
         /// The signed offset: see [`Smem::signed_offset`].
-        signed: i32 = 32 21, 32 21, 32 24;
+        signed: i32 = 32 21, 32 21, 32 21, 32 24;
         soffset: u32 = 57 7;
-        dlc: bool = 0 0, 13 1, 0 0;
-        scope: u32 = 0 0, 0 0, 21 2;
-        th: u32 = 0 0, 0 0, 23 2;
+        dlc: bool = 0 0, 14 1, 13 1, 0 0;
+        scope: u32 = 0 0, 0 0, 0 0, 21 2;
+        th: u32 = 0 0, 0 0, 0 0, 23 2;
         /// These two bits have no meaning on gfx12. gfx1250 uses them.
-        nv: bool = 0 0, 0 0, 20 1;
-        scale_offset: bool = 0 0, 0 0, 56 1;
+        nv: bool = 0 0, 0 0, 0 0, 20 1;
+        scale_offset: bool = 0 0, 0 0, 0 0, 56 1;
     }
     /// VOP1: vector, one source.
     Vop1(u32 as u64) {
@@ -270,96 +272,107 @@ fields! {
     }
     /// FLAT, GLOBAL and SCRATCH. On gfx942, SCRATCH has the bit `sve` in place of `lds`: it says that `addr` is used.
     Flat(impl Into<u128> as u128) {
-        offset: u32 = 0 13, 0 13, 72 24;
+        offset: u32 = 0 13, 0 12, 0 13, 72 24;
         /// The signed offset: see [`Flat::signed_offset`].
-        signed: i32 = 0 13, 0 13, 72 24;
-        lds: bool = 13 1, 0 0;
-        seg: u32 = 14 2, 16 2, 24 2;
+        signed: i32 = 0 13, 0 12, 0 13, 72 24;
+        lds: bool = 13 1, 13 1, 0 0;
+        seg: u32 = 14 2, 14 2, 16 2, 24 2;
         /// An atomic returns the old value. On gfx12, this is the lowest bit of `th`.
-        glc: bool = 16 1, 14 1, 52 1;
-        slc: bool = 17 1, 15 1, 0 0;
-        op: u32 = 18 7, 18 7, 14 8;
+        glc: bool = 16 1, 16 1, 14 1, 52 1;
+        slc: bool = 17 1, 17 1, 15 1, 0 0;
+        op: u32 = 18 7, 18 7, 18 7, 14 8;
         scc: bool = 25 1, 0 0;
-        addr: u32 = 32 8, 32 8, 64 8;
-        data: u32 = 40 8, 40 8, 55 8;
-        saddr: u32 = 48 7, 48 7, 0 7;
+        addr: u32 = 32 8, 32 8, 32 8, 64 8;
+        data: u32 = 40 8, 40 8, 40 8, 55 8;
+        saddr: u32 = 48 7, 48 7, 48 7, 0 7;
         acc: bool = 55 1, 0 0;
-        vdst: u32 = 56 8, 56 8, 32 8;
-        dlc: bool = 0 0, 13 1, 0 0;
+        vdst: u32 = 56 8, 56 8, 56 8, 32 8;
+        dlc: bool = 0 0, 12 1, 13 1, 0 0;
         /// SCRATCH: `addr` is used. gfx942 has it in place of `lds`.
-        sve: bool = 13 1, 55 1, 49 1;
-        scope: u32 = 0 0, 0 0, 50 2;
-        th: u32 = 0 0, 0 0, 52 3;
+        sve: bool = 13 1, 0 0, 55 1, 49 1;
+        scope: u32 = 0 0, 0 0, 0 0, 50 2;
+        th: u32 = 0 0, 0 0, 0 0, 52 3;
         /// These two bits have no meaning on gfx12. gfx1250 uses them.
-        nv: bool = 0 0, 0 0, 7 1;
-        scale_offset: bool = 0 0, 0 0, 48 1;
+        nv: bool = 0 0, 0 0, 0 0, 7 1;
+        scale_offset: bool = 0 0, 0 0, 0 0, 48 1;
+        reserved: bool = 0 0, 55 1, 0 0;
     }
     /// The fields that MUBUF and MTBUF have in common.
     Buffer(impl Into<u128> as u128) {
-        offset: u32 = 0 12, 0 12, 72 24;
-        offen: bool = 12 1, 54 1, 62 1;
-        idxen: bool = 13 1, 55 1, 63 1;
+        offset: u32 = 0 12, 0 12, 0 12, 72 24;
+        offen: bool = 12 1, 12 1, 54 1, 62 1;
+        idxen: bool = 13 1, 13 1, 55 1, 63 1;
         /// An atomic returns the old value. On gfx12, this is the lowest bit of `th`.
-        glc: bool = 14 1, 14 1, 52 1;
-        vaddr: u32 = 32 8, 32 8, 64 8;
-        vdata: u32 = 40 8, 40 8, 32 8;
-        srsrc: u32 = 48 5, 48 5, 43 7;
+        glc: bool = 14 1, 14 1, 14 1, 52 1;
+        vaddr: u32 = 32 8, 32 8, 32 8, 64 8;
+        vdata: u32 = 40 8, 40 8, 40 8, 32 8;
+        srsrc: u32 = 48 5, 48 5, 48 5, 43 7;
+        /// The lowest bits of the register's number, which only gfx12 has.
+        srsrc_low: u32 = 0 0, 0 0, 0 0, 41 2;
         acc: bool = 55 1, 0 0;
-        soffset: u32 = 56 8, 56 8, 0 7;
-        dlc: bool = 0 0, 13 1, 0 0;
-        tfe: bool = 0 0, 53 1, 22 1;
-        scope: u32 = 0 0, 0 0, 50 2;
-        th: u32 = 0 0, 0 0, 52 3;
+        soffset: u32 = 56 8, 56 8, 56 8, 0 7;
+        dlc: bool = 0 0, 15 1, 13 1, 0 0;
+        tfe: bool = 0 0, 55 1, 53 1, 22 1;
+        scope: u32 = 0 0, 0 0, 0 0, 50 2;
+        th: u32 = 0 0, 0 0, 0 0, 52 3;
         /// The bit has no meaning on gfx12. gfx1250 uses it.
-        nv: bool = 0 0, 0 0, 7 1;
+        nv: bool = 0 0, 0 0, 0 0, 7 1;
     }
     /// The fields of MUBUF that are not in [`Buffer`].
     Mubuf(impl Into<u128> as u128) {
         scc: bool = 15 1, 0 0;
-        lds: bool = 16 1, 0 0;
-        slc: bool = 17 1, 12 1, 0 0;
-        op: u32 = 18 7, 18 8, 14 7;
+        lds: bool = 16 1, 16 1, 0 0;
+        slc: bool = 17 1, 54 1, 12 1, 0 0;
+        op: u32 = 18 7, 18 8, 18 8, 14 7;
     }
     /// The fields of MTBUF that are not in [`Buffer`].
     Mtbuf(impl Into<u128> as u128) {
-        op: u32 = 15 4, 15 4, 14 4;
-        format: u32 = 19 7, 19 7, 55 7;
+        /// The opcode, on gfx10 without its highest bit: see [`opcode`](Mtbuf::opcode).
+        op: u32 = 15 4, 16 3, 15 4, 14 4;
+        op_high: u32 = 0 0, 53 1, 0 0;
+        format: u32 = 19 7, 19 7, 19 7, 55 7;
         scc: bool = 53 1, 0 0;
-        slc: bool = 54 1, 12 1, 0 0;
+        slc: bool = 54 1, 54 1, 12 1, 0 0;
     }
     /// MIMG: images.
     Mimg(impl Into<u128> as u128) {
         reserved: bool = 0 1, 0 0;
         scc: bool = 7 1, 0 0;
-        dmask: u32 = 8 4, 8 4, 22 4;
-        unorm: bool = 12 1, 7 1, 0 0;
+        dmask: u32 = 8 4, 8 4, 8 4, 22 4;
+        unorm: bool = 12 1, 12 1, 7 1, 0 0;
         /// An atomic returns the old value. On gfx12, this is the lowest bit of `th`.
-        glc: bool = 13 1, 14 1, 52 1;
+        glc: bool = 13 1, 13 1, 14 1, 52 1;
         da: bool = 14 1, 0 0;
-        a16: bool = 15 1, 16 1, 6 1;
+        a16: bool = 15 1, 62 1, 16 1, 6 1;
         acc: bool = 16 1, 0 0;
-        lwe: bool = 17 1, 54 1, 0 0;
-        op: u32 = 18 7, 18 8, 14 8;
-        slc: bool = 25 1, 12 1, 0 0;
-        vaddr: u32 = 32 8, 32 8, 64 8;
-        vdata: u32 = 40 8, 40 8, 32 8;
-        srsrc: u32 = 48 5, 48 5, 43 7;
-        ssamp: u32 = 53 5, 58 5, 0 0;
-        d16: bool = 63 1, 17 1, 5 1;
+        lwe: bool = 17 1, 17 1, 54 1, 0 0;
+        /// The opcode, on gfx10 without its highest bit: see [`opcode`](Mimg::opcode).
+        op: u32 = 18 7, 18 7, 18 8, 14 8;
+        op_high: u32 = 0 0, 0 1, 0 0;
+        slc: bool = 25 1, 25 1, 12 1, 0 0;
+        vaddr: u32 = 32 8, 32 8, 32 8, 64 8;
+        vdata: u32 = 40 8, 40 8, 40 8, 32 8;
+        srsrc: u32 = 48 5, 48 5, 48 5, 43 7;
+        /// The lowest bits of the register's number, which only gfx12 has.
+        srsrc_low: u32 = 0 0, 0 0, 0 0, 41 2;
+        ssamp: u32 = 53 5, 53 5, 58 5, 0 0;
+        d16: bool = 63 1, 63 1, 17 1, 5 1;
         /// The addresses are in registers that the following dwords name. On gfx12, the instruction itself has five such fields.
-        nsa: bool = 0 0, 0 1, 0 0;
-        dim: u32 = 0 0, 2 3, 0 3;
-        dlc: bool = 0 0, 13 1, 0 0;
-        r128: bool = 0 0, 15 1, 4 1;
-        tfe: bool = 0 0, 53 1, 55 1;
+        nsa: bool = 0 0, 1 2, 0 1, 0 0;
+        /// The number of these dwords.
+        nsa_dwords: u32 = 0 0, 1 2, 0 1, 0 0;
+        dim: u32 = 0 0, 3 3, 2 3, 0 3;
+        dlc: bool = 0 0, 7 1, 13 1, 0 0;
+        r128: bool = 0 0, 15 1, 15 1, 4 1;
+        tfe: bool = 0 0, 16 1, 53 1, 55 1;
         /// The bit has no meaning on gfx12. gfx1250 uses it.
-        nv: bool = 0 0, 0 0, 7 1;
-        scope: u32 = 0 0, 0 0, 50 2;
-        th: u32 = 0 0, 0 0, 52 3;
-        vaddr1: u32 = 0 0, 0 0, 72 8;
-        vaddr2: u32 = 0 0, 0 0, 80 8;
-        vaddr3: u32 = 0 0, 0 0, 88 8;
-        vaddr4: u32 = 0 0, 0 0, 56 8;
+        nv: bool = 0 0, 0 0, 0 0, 7 1;
+        scope: u32 = 0 0, 0 0, 0 0, 50 2;
+        th: u32 = 0 0, 0 0, 0 0, 52 3;
+        vaddr1: u32 = 0 0, 0 0, 0 0, 72 8;
+        vaddr2: u32 = 0 0, 0 0, 0 0, 80 8;
+        vaddr3: u32 = 0 0, 0 0, 0 0, 88 8;
+        vaddr4: u32 = 0 0, 0 0, 0 0, 56 8;
     }
 }
 
@@ -466,6 +479,22 @@ impl Flat {
     }
 }
 
+impl Mtbuf {
+    /// Returns the opcode, whose highest bit is elsewhere on gfx10.
+    #[inline]
+    pub fn opcode(&self) -> u32 {
+        self.op | self.op_high << 3
+    }
+}
+
+impl Mimg {
+    /// Returns the opcode, whose highest bit is elsewhere on gfx10.
+    #[inline]
+    pub fn opcode(&self) -> u32 {
+        self.op | self.op_high << 7
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -489,8 +518,8 @@ mod tests {
             Encoding::Ds => Ds::of(target, long).op,
             Encoding::Flat | Encoding::Global | Encoding::Scratch => Flat::of(target, long).op,
             Encoding::Mubuf => Mubuf::of(target, long).op,
-            Encoding::Mtbuf => Mtbuf::of(target, long).op,
-            Encoding::Mimg => Mimg::of(target, long).op,
+            Encoding::Mtbuf => Mtbuf::of(target, long).opcode(),
+            Encoding::Mimg => Mimg::of(target, long).opcode(),
         }
     }
 
@@ -501,6 +530,10 @@ mod tests {
                 for (op, name) in encoding.opcodes(target) {
                     // Only the half Y of VOPD has these, and the composed opcode is that of X.
                     if encoding == Encoding::Vopd && op > 15 {
+                        continue;
+                    }
+                    // The highest bit is in the second dword.
+                    if (encoding, target) == (Encoding::Mtbuf, Target::Gfx103) && op > 7 {
                         continue;
                     }
                     for rest in [0, !0] {
@@ -520,5 +553,7 @@ mod tests {
         assert_eq!(Smem::of(Target::Gfx90a, 7 << 57 | 1 << 14 | 1 << 17).offset_register(), Some(7));
         assert_eq!(Flat::of(Target::Gfx90a, 0x1fff_u64).signed_offset(), -1);
         assert_eq!(Flat::of(Target::Gfx90a, 0x0fff_u64).signed_offset(), 0xfff);
+        assert_eq!(Flat::of(Target::Gfx103, 0xdc00_0fff_u64).signed_offset(), -1);
+        assert_eq!(Flat::of(Target::Gfx103, 0xdc00_17ff_u64).signed_offset(), 0x7ff);
     }
 }

@@ -1,10 +1,11 @@
-//! The instruction tables of gfx90a (MI200), gfx942 (MI300) and gfx950 (MI350), the fields of each encoding, and a disassembler.
+//! The instruction tables of gfx90a (MI200), gfx942 (MI300), gfx950 (MI350), gfx10.3 (RDNA 2), gfx11 (RDNA 3) and gfx12 (RDNA 4), the fields of each
+//! encoding, and a disassembler.
 //!
 //! - [`Encoding::rows`] returns the instructions of an encoding, and [`Encoding::row`] finds one by its opcode.
 //! - [`fields`] splits an instruction into its fields.
 //! - [`disassemble`], [`Instructions`] and [`Listing`] return the text that LLVM prints.
 //!
-//! The crate executes nothing. The crate `amdgpu-emulator` executes the instructions that are listed here.
+//! The crate executes nothing. The crate `amdgpu-emulator` executes the instructions that are listed here, except for those of gfx10.3 and gfx12.
 
 mod disasm;
 mod encoding;

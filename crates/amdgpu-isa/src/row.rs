@@ -106,7 +106,8 @@ pub mod flags {
     pub const LIT: u64 = 1 << 3;
     /// The destination is an SGPR.
     pub const SGPR_DST: u64 = 1 << 4;
-    /// The instruction preserves the other half of the destination. Other 16-bit instructions clear the high half.
+    /// The instruction preserves the other half of the destination. Other 16-bit instructions clear the high half on gfx9, and preserve it
+    /// on RDNA (LLVM, `zeroesHigh16BitsOfDest`).
     pub const KEEP: u64 = 1 << 5;
     /// The instruction is an integer one whose result saturates if the clamp bit is set.
     pub const SAT: u64 = 1 << 6;

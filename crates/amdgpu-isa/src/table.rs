@@ -229,6 +229,15 @@ mod tests {
     }
 
     #[test]
+    fn gfx10_has_each_name_once_in_an_encoding() {
+        for encoding in Encoding::ALL {
+            let names: Vec<&str> = encoding.opcodes(Target::Gfx103).map(|(_, name)| name).collect();
+            let distinct: BTreeSet<&str> = names.iter().copied().collect();
+            assert_eq!(distinct.len(), names.len(), "{encoding:?} has a name twice");
+        }
+    }
+
+    #[test]
     fn an_operation_without_opcodes_on_gfx9_is_an_instruction_of_rdna() {
         let on = |row: &Row, targets: &[Target]| targets.iter().any(|&target| row.opcode(target).is_some());
         let all = || Encoding::ALL.into_iter().flat_map(Encoding::rows);

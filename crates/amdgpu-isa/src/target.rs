@@ -57,6 +57,17 @@ const PROCESSORS: [(&str, Target); 16] = [
     ("gfx11-generic", Target::Gfx11),
     ("gfx12-generic", Target::Gfx12),
 ];
+/// The processors whose code can be disassembled and is not executed, with their targets.
+const ONLY_DISASSEMBLED: [(&str, Target); 8] = [
+    ("gfx1030", Target::Gfx103),
+    ("gfx1031", Target::Gfx103),
+    ("gfx1032", Target::Gfx103),
+    ("gfx1033", Target::Gfx103),
+    ("gfx1034", Target::Gfx103),
+    ("gfx1035", Target::Gfx103),
+    ("gfx1036", Target::Gfx103),
+    ("gfx10-3-generic", Target::Gfx103),
+];
 /// How many of [`PROCESSORS`], from the first on, are not generic.
 const DEVICES: usize = 13;
 
@@ -74,6 +85,9 @@ impl Target {
     /// The targets whose code the emulator executes: the first ones of [`ALL`](Self::ALL).
     pub const EMULATED: [Target; 6] =
         [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115, Target::Gfx12];
+    /// The targets for which tests of the emulator compare the results of each instruction.
+    pub const VERIFIED: [Target; 5] =
+        [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115];
     /// The targets of the CDNA family, whose encodings are those of gfx9.
     pub const GFX9: [Target; 3] = [Target::Gfx90a, Target::Gfx942, Target::Gfx950];
     /// The targets whose encodings are those of gfx11.
@@ -94,6 +108,12 @@ impl Target {
     #[inline]
     pub const fn is_rdna(self) -> bool {
         !matches!(self.generation(), Generation::Gfx9)
+    }
+
+    /// Returns whether instructions are encoded as on gfx10.
+    #[inline]
+    pub const fn is_gfx10(self) -> bool {
+        matches!(self.generation(), Generation::Gfx10)
     }
 
     /// Returns whether instructions are encoded as on gfx11.
@@ -129,7 +149,22 @@ impl Target {
     /// assert_eq!(Target::of_processor("gfx1030"), None);
     /// ```
     pub fn of_processor(name: &str) -> Option<Target> {
-        PROCESSORS.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+        target_in(&PROCESSORS, name)
+    }
+
+    /// Returns the target of a processor whose code can be disassembled; `None` if there is none. These are the processors that can be
+    /// emulated, and gfx1030 to gfx1036.
+    ///
+    /// ```
+    /// use amdgpu_isa::Target;
+    ///
+    /// assert_eq!(Target::of_disassembled_processor("gfx1101"), Some(Target::Gfx11));
+    /// assert_eq!(Target::of_disassembled_processor("gfx1201"), Some(Target::Gfx12));
+    /// assert_eq!(Target::of_disassembled_processor("gfx1032"), Some(Target::Gfx103));
+    /// assert_eq!(Target::of_disassembled_processor("gfx906"), None);
+    /// ```
+    pub fn of_disassembled_processor(name: &str) -> Option<Target> {
+        Target::of_processor(name).or_else(|| target_in(&ONLY_DISASSEMBLED, name))
     }
 
     /// Returns the processors that can be emulated as devices, by their family and age. Generic ones are not among them.
@@ -139,11 +174,7 @@ impl Target {
 
     /// Returns the processors that can be emulated as devices, as a sentence has them: "gfx90a, gfx942, ... and gfx1201".
     pub fn listed_processors() -> String {
-        let names: Vec<&str> = Target::processors().collect();
-        match names.split_last() {
-            Some((last, others)) => format!("{} and {last}", others.join(", ")),
-            None => String::new(),
-        }
+        in_a_sentence(Target::processors())
     }
 
     /// Returns the first processor that has the target's instructions, such as `gfx1100` for [`Gfx11`](Target::Gfx11).
@@ -169,6 +200,37 @@ impl Target {
             target: target.to_string(),
             known: Target::listed_processors(),
         })
+    }
+
+    /// Returns the target of the processor that a code object is compiled for, if its code can be disassembled. The emulator may not
+    /// execute it: see [`of`](Self::of).
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedTarget`] if the code object is for any other processor.
+    pub fn to_disassemble(object: &CodeObject) -> Result<Target> {
+        let target = object.target();
+        Target::of_disassembled_processor(target.processor.name()).ok_or_else(|| {
+            let others =
+                ONLY_DISASSEMBLED.iter().map(|(name, _)| *name).filter(|name| !name.ends_with("-generic"));
+            Error::UnsupportedTarget {
+                target: target.to_string(),
+                known: in_a_sentence(Target::processors().chain(others)),
+            }
+        })
+    }
+}
+
+/// Returns the target of a processor in a list.
+fn target_in(list: &[(&str, Target)], name: &str) -> Option<Target> {
+    list.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+}
+
+/// Returns names as a sentence has them: with commas, and "and" before the last.
+fn in_a_sentence<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.split_last() {
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
     }
 }
 
@@ -202,6 +264,20 @@ mod tests {
         assert_eq!(Target::of_processor("gfx9-4-generic"), Some(Target::Gfx942));
         for name in ["gfx908", "gfx940", "gfx1030", "gfx1250", "gfx9-generic", "gfx11", ""] {
             assert_eq!(Target::of_processor(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_only_disassembled_is_not_emulated() {
+        for (name, target) in ONLY_DISASSEMBLED {
+            assert_eq!(
+                (Target::of_processor(name), Target::of_disassembled_processor(name)),
+                (None, Some(target))
+            );
+            assert!(!Target::EMULATED.contains(&target), "{name}");
+        }
+        for target in [Target::Gfx12, Target::Gfx103] {
+            assert_eq!(Target::of_disassembled_processor(target.processor()), Some(target));
         }
     }
 }

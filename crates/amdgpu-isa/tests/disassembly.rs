@@ -1,14 +1,17 @@
 //! The disassembler over whole code objects and over any bytes. `src/disasm/golden_tests.rs` compares its texts with
 //! LLVM's.
 
-use amdgpu_isa::{Instructions, Listing, Target, disassemble};
+use amdgpu_isa::{Instructions, Isa, Listing, Target, WaveSize, disassemble};
 use code_object::CodeObject;
 use proptest::prelude::*;
 
-const OBJECTS: [&[u8]; 3] = [
+const OBJECTS: [&[u8]; 5] = [
     include_bytes!("data/kernels.gfx90a.co"),
     include_bytes!("data/kernels.gfx90a.O0.co"),
     include_bytes!("data/kernels.gfx942.co"),
+    // `clang-22 --offload-arch=gfx1200` and `gfx1030`, with the options of amdgpu-emulator/tests/data/build.sh for gfx942.
+    include_bytes!("data/kernels.gfx1200.co"),
+    include_bytes!("data/kernels.gfx1030.co"),
 ];
 
 #[test]
@@ -66,6 +69,24 @@ fn what_is_no_instruction_is_shown_as_bits() {
 }
 
 #[test]
+fn an_object_can_be_listed_whether_it_is_emulated_or_not() {
+    for (object, target, load) in
+        [(OBJECTS[3], Target::Gfx12, "s_wait_loadcnt "), (OBJECTS[4], Target::Gfx103, "global_load_dword ")]
+    {
+        let object = CodeObject::parse(object).unwrap();
+        let executed = Target::of(&object);
+        match Target::EMULATED.contains(&target) {
+            true => assert_eq!(executed.unwrap(), target),
+            false => assert!(executed.unwrap_err().to_string().contains(target.processor())),
+        }
+        let listing = Listing::of(&object).unwrap();
+        let function = listing.function("reverse").unwrap();
+        assert_eq!(function.isa(), Isa::new(target, WaveSize::Wave32));
+        assert!(function.instructions().any(|i| i.text.starts_with(load)), "{function}");
+    }
+}
+
+#[test]
 fn other_processors_are_refused() {
     let mut bytes = OBJECTS[0].to_vec();
     // gfx906, in the ELF header's flags and in the metadata.
@@ -79,7 +100,7 @@ fn other_processors_are_refused() {
 
 /// Every byte is shown once, and each instruction alone as among the others.
 fn every_byte_is_shown_once(code: &[u8], pc: u64) {
-    for target in Target::EMULATED {
+    for target in Target::ALL {
         let mut at = 0;
         for instruction in Instructions::new(target, code, pc) {
             assert_eq!(instruction.address, pc.wrapping_add(at as u64));

@@ -294,6 +294,6 @@ fn access(encoding: Encoding, row: &Row, op: u32, target: Target, glc: bool) -> 
     };
     [encoding.first_dword(Target::Gfx90a, op, low)]
         .into_iter()
-        .chain((encoding.dwords() == 2).then_some(high))
+        .chain((encoding.dwords(target) == 2).then_some(high))
         .collect()
 }

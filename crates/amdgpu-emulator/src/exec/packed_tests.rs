@@ -144,7 +144,7 @@ fn waves(target: Target) -> Vec<TestWave> {
 }
 
 fn check(case: &Case, random: &mut Random) {
-    check_on(&Target::EMULATED, case, random);
+    check_on(&Target::VERIFIED, case, random);
 }
 
 fn check_on(targets: &[Target], case: &Case, random: &mut Random) {

@@ -124,7 +124,7 @@ fn gfx9_refuses_waves_of_32() {
         let object = CodeObject::parse(object).unwrap();
         lanes_of_waves(&object.kernels()[0], target)
     };
-    for target in Target::EMULATED {
+    for target in Target::VERIFIED {
         assert_eq!(lanes(WAVE64, target).unwrap(), 64);
         match lanes(WAVE32, target) {
             Ok(lanes) => assert!(lanes == 32 && target.is_gfx11(), "{target:?}"),

@@ -503,6 +503,9 @@ mod tests {
                 let name = row.name;
                 let gfx11 = row.op[3..].iter().any(|op| *op >= 0);
                 let expected = match name.split('_').next().unwrap_or_default() {
+                    "global" if matches!(name, "global_inv" | "global_wb" | "global_wbinv") => {
+                        Counting::Nothing
+                    }
                     "global" | "scratch" | "tbuffer" | "buffer" if gfx11 && name.contains("_store_") => {
                         Counting::Store
                     }
@@ -528,6 +531,17 @@ mod tests {
                     "s" if name == "s_waitcnt_expcnt" => Counting::Wait(Waiting::One(Counter::Export)),
                     "s" if name == "s_waitcnt_lgkmcnt" => Counting::Wait(Waiting::One(Counter::Scalar)),
                     "s" if name.starts_with("s_sendmsg_rtn_") => Counting::ScalarMemory,
+                    "s" if name.starts_with("s_wait_") && name.contains("cnt") => match name {
+                        "s_wait_loadcnt" => Counting::Wait(Waiting::Gfx12(Counter::Vector)),
+                        "s_wait_storecnt" => Counting::Wait(Waiting::Gfx12(Counter::Store)),
+                        "s_wait_dscnt" => Counting::Wait(Waiting::Gfx12(Counter::Scalar)),
+                        "s_wait_kmcnt" => Counting::Wait(Waiting::Gfx12(Counter::Constants)),
+                        "s_wait_expcnt" => Counting::Wait(Waiting::Gfx12(Counter::Export)),
+                        "s_wait_loadcnt_dscnt" => Counting::Wait(Waiting::WithLds(Counter::Vector)),
+                        "s_wait_storecnt_dscnt" => Counting::Wait(Waiting::WithLds(Counter::Store)),
+                        // Images with samplers, and ray tracing.
+                        _ => Counting::Nothing,
+                    },
                     _ => Counting::Nothing,
                 };
                 assert_eq!(Counting::of(row), expected, "{name}");

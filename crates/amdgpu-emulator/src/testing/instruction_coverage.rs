@@ -68,7 +68,7 @@ pub(super) const APART: &[(&[&str], &str)] = &[
 ];
 
 /// The targets, as the page names them.
-pub(super) const TITLES: [&str; Target::EMULATED.len()] = ["gfx90a", "gfx942", "gfx950", "gfx11", "gfx11.5"];
+pub(super) const TITLES: [&str; Target::VERIFIED.len()] = ["gfx90a", "gfx942", "gfx950", "gfx11", "gfx11.5"];
 
 /// Returns whether a row is not implemented, so that a wave that reaches it faults (VERIFICATION.md lists these rows;
 /// `coverage.rs` checks that).
@@ -81,7 +81,7 @@ pub(super) fn is_unimplemented(row: &Row, target: Target) -> bool {
 pub(super) struct Class {
     name: &'static str,
     /// The numbers of instructions of each target, and how often each of all these is executed at least.
-    numbers: [Option<u64>; Target::EMULATED.len()],
+    numbers: [Option<u64>; Target::VERIFIED.len()],
     least: Option<u64>,
     pub(super) tests: Vec<&'static str>,
     /// What the results were compared with.
@@ -106,10 +106,10 @@ pub(super) fn classes() -> Vec<Class> {
     let lines = section().lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
     lines
         .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
-        .filter(|cells| cells.len() == Target::EMULATED.len() + 5)
+        .filter(|cells| cells.len() == Target::VERIFIED.len() + 5)
         .skip(1)
         .map(|cells| {
-            let rest = &cells[Target::EMULATED.len() + 1..];
+            let rest = &cells[Target::VERIFIED.len() + 1..];
             Class {
                 name: cells[0],
                 numbers: std::array::from_fn(|n| cells[n + 1].parse().ok()),
@@ -139,8 +139,8 @@ fn the_page_says_how_each_class_was_verified() {
         let cases = class.least.unwrap_or(0);
         // On other hosts, random tests may execute different numbers of instructions.
         let fits = cases <= least && least < 2 * cases.max(1);
-        if class.numbers.map(|n| n.unwrap_or(0)) != Target::EMULATED.map(of) || !fits {
-            let numbers = Target::EMULATED.map(|target| of(target).to_string()).join(" | ");
+        if class.numbers.map(|n| n.unwrap_or(0)) != Target::VERIFIED.map(of) || !fits {
+            let numbers = Target::VERIFIED.map(|target| of(target).to_string()).join(" | ");
             wrong.push(format!("{}: {numbers} | {least}", class.name));
         }
     }
@@ -163,7 +163,7 @@ fn every_instruction_has_a_randomised_test() {
     let mut needless = Vec::new();
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
-            for target in Target::EMULATED {
+            for target in Target::VERIFIED {
                 if row.op[target as usize] < 0 || is_unimplemented(row, target) {
                     continue;
                 }

@@ -69,7 +69,7 @@ fn random_rig(random: &mut Random, target: Target) -> TestWave {
 
 #[test]
 fn random_streams_end() {
-    for target in Target::EMULATED {
+    for target in Target::VERIFIED {
         for seed in 0..if cfg!(debug_assertions) { 600 } else { 6000 } {
             let mut random = Random::new(seed * 2 + target as u64 * 1_000_003);
             let mut rig = random_rig(&mut random, target);
@@ -90,7 +90,7 @@ fn random_streams_end_when_observed() {
     let object = include_bytes!("../../tests/data/defects.gfx90a.co");
     let object = CodeObject::parse(object).unwrap();
     let image = Arc::new(Image::load(&object, &Arc::new(AddressSpace::new(1 << 20))).unwrap());
-    for target in Target::EMULATED {
+    for target in Target::VERIFIED {
         for seed in 0..if cfg!(debug_assertions) { 300 } else { 3000 } {
             let mut random = Random::new(seed * 2 + 7 + target as u64 * 1_000_003);
             let mut rig = random_rig(&mut random, target);
@@ -131,7 +131,7 @@ fn random_streams_end_when_observed() {
 #[test]
 fn any_bytes_decode() {
     let mut random = Random::new(99);
-    for target in Target::EMULATED {
+    for target in Target::VERIFIED {
         for _ in 0..50 {
             let words: Vec<u32> = (0..1000).map(|_| random.next() as u32).collect();
             let starts: Vec<usize> = (0..20).map(|_| random.next() as usize % 1200).collect();

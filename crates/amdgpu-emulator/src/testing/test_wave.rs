@@ -27,12 +27,13 @@ pub(crate) fn end_of(target: Target) -> u32 {
 
 /// Returns the name of an operation: what a row does, under its name on gfx9 if gfx9 has it.
 pub(crate) fn operation(row: &Row) -> &'static str {
-    let is_of_gfx11 = |row: &Row| row.opcode(Target::Gfx115).is_some();
-    if !is_of_gfx11(row) {
+    let is_of_rdna =
+        |row: &Row| Target::ALL.into_iter().any(|target| target.is_rdna() && row.opcode(target).is_some());
+    if !is_of_rdna(row) {
         return row.name;
     }
     let mut rows = Encoding::ALL.into_iter().flat_map(Encoding::rows);
-    rows.find(|other| other.mnemonic == row.mnemonic && !is_of_gfx11(other))
+    rows.find(|other| other.mnemonic == row.mnemonic && !is_of_rdna(other))
         .map_or(row.name, |first| first.name)
 }
 
@@ -112,7 +113,7 @@ impl TestWave {
     /// Returns waves of each target at the widest level, on gfx11 of both sizes.
     pub(crate) fn every() -> impl Iterator<Item = TestWave> {
         let level = SimdLevel::best();
-        let large = Target::EMULATED.into_iter().map(move |target| TestWave::new(target, level));
+        let large = Target::VERIFIED.into_iter().map(move |target| TestWave::new(target, level));
         large.chain(Target::GFX11.into_iter().map(move |target| TestWave::wave32(target, level)))
     }
 

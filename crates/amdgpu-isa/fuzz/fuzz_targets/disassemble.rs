@@ -4,7 +4,7 @@
 use amdgpu_isa::{Instructions, Target, disassemble};
 
 libfuzzer_sys::fuzz_target!(|code: &[u8]| {
-    for target in [Target::Gfx90a, Target::Gfx942] {
+    for target in [Target::Gfx90a, Target::Gfx942, Target::Gfx11, Target::Gfx12, Target::Gfx103] {
         let mut at = 0;
         for instruction in Instructions::new(target, code, u64::MAX - 7) {
             let alone = disassemble(target, &code[at..], instruction.address);

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::gfx11::enumeration as gfx11;
+use super::{gfx10::enumeration as gfx10, gfx11::enumeration as gfx11};
 use crate::encoding::Encoding;
 use crate::row::Ty;
 use crate::row::flags::MASK_IN;
-use crate::target::Target;
+use crate::target::{Generation, Target};
 
 /// Codes of scalar sources, and of other sources that are not VGPRs, which are interesting.
 const SCALARS: [u32; 40] = [
@@ -121,7 +121,7 @@ impl Fields {
     }
 
     /// Returns a control dword of SDWA without reserved bits.
-    fn sdwa(&mut self, sources: usize) -> u32 {
+    pub(super) fn sdwa(&mut self, sources: usize) -> u32 {
         let selects = self.below(7) << 16 | self.below(7) << 24 | self.below(7) << 8 | self.below(3) << 11;
         let modifiers =
             self.sparse(1) << 13 | self.sparse(2) << 14 | self.sparse(3) << 19 | self.sparse(3) << 27;
@@ -444,8 +444,10 @@ fn of_immediates(all: &mut BTreeSet<[u32; 2]>) {
 
 /// Returns the encodings of the golden list, in order, each with dwords after it, which may not belong to it.
 pub(super) fn encodings(target: Target) -> Vec<[u32; 3]> {
-    if target.is_rdna() {
-        return gfx11::encodings(target);
+    match target.generation() {
+        Generation::Gfx9 => {}
+        Generation::Gfx10 => return gfx10::encodings(),
+        Generation::Gfx11 | Generation::Gfx12 => return gfx11::encodings(target),
     }
     let mut all = BTreeSet::new();
     of_rows(target, &mut all);

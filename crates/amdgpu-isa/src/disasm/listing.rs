@@ -64,7 +64,7 @@ impl<'a> Function<'a> {
     }
 
     /// Returns the target and the number of lanes of the kernel's waves. Of a function that is no kernel, the number is that of the
-    /// object's kernels: 64 if any of them has 64. `llvm-objdump` reads all functions of gfx11 for 32 lanes by default.
+    /// object's kernels: 64 if any of them has 64. `llvm-objdump` reads all functions of RDNA for 32 lanes by default.
     pub fn isa(&self) -> Isa {
         self.isa
     }
@@ -142,9 +142,9 @@ impl<'a> Listing<'a> {
     /// Finds the functions of a code object. Symbols outside of its executable segments are ignored.
     ///
     /// # Errors
-    /// [`Error::UnsupportedTarget`](crate::Error::UnsupportedTarget) if the code is for another processor.
+    /// [`Error::UnsupportedTarget`](crate::Error::UnsupportedTarget) if the code is for a processor whose instructions this crate doesn't have.
     pub fn of(object: &'a CodeObject) -> Result<Listing<'a>> {
-        let target = Target::of(object)?;
+        let target = Target::to_disassemble(object)?;
         let wave_of = |wave32| if wave32 { WaveSize::Wave32 } else { WaveSize::Wave64 };
         let others = wave_of(object.kernels().iter().all(|kernel| kernel.descriptor.wave32()));
         let symbols = object.symbols();

@@ -7,22 +7,22 @@ use super::text::Text;
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
-use crate::row::flags::{ATOMIC, D16, FLOAT, FORMAT, GWS, LOAD, TO_LDS, TWO};
+use crate::row::flags::{ATOMIC, BY_LANE, D16, FLOAT, FORMAT, GWS, LOAD, TO_LDS, TWO};
 use crate::row::{Row, Ty};
 use crate::target::Target;
 
 /// Stands in the text for an address or a register that the instruction doesn't have.
 pub(super) const OFF: Operand = Operand::Named("off");
 
-/// Returns whether the instruction is one of gfx11 that needs the GDS bit: it orders waves, or accesses registers of GDS.
+/// Returns whether the instruction is one of RDNA that needs the GDS bit: it orders waves, or accesses registers of GDS.
 fn orders(row: &Row) -> bool {
     row.name == "ds_ordered_count" || row.name.contains("_gs_reg_")
 }
 
 /// Returns whether the instruction is a load that can store to LDS.
-fn loads_to_lds(row: &Row, target: Target) -> bool {
+pub(super) fn loads_to_lds(row: &Row, target: Target) -> bool {
     row.is(LOAD)
-        && !row.is(D16 | TO_LDS)
+        && !row.is(D16 | TO_LDS | BY_LANE)
         && (row.dst.dwords() == 1 || target == Target::Gfx950 && !row.is(FORMAT) && row.dst.dwords() > 2)
 }
 
@@ -199,7 +199,7 @@ impl Words {
             (true, true) => t.try_operand(self.vector(f.vaddr, 2, false))?,
             _ => t.try_operand(self.vector(f.vaddr, 1, false))?,
         }
-        t.try_operand(self.tuple(f.srsrc * 4, 4))?;
+        t.try_operand(self.tuple(f.srsrc * 4 + f.srsrc_low, 4))?;
         t.try_operand(self.scalar_source(f.soffset, Ty::B32))?;
         if let Some(format) = format {
             t.modifier(format);
@@ -231,8 +231,8 @@ impl Words {
         // Atomics of floats have no scc bit on gfx90a.
         self.reserved(scc && !self.since_gfx942() && row.is(FLOAT))?;
         let lds = lds && loads_to_lds(row, self.target);
-        self.reserved(f.tfe && row.is(ATOMIC))?;
-        self.reserved(lds && self.since_gfx942() && f.acc)?;
+        self.reserved((f.tfe || f.dlc && self.target.is_gfx10()) && row.is(ATOMIC))?;
+        self.reserved(lds && (self.since_gfx942() && f.acc || f.tfe))?;
         if row.src[0] == Ty::None && row.dst == Ty::None {
             // Cache control has no operands. On gfx942 it has a scope.
             let of_l1 = matches!(row.name, "buffer_wbinvl1" | "buffer_wbinvl1_vol");
@@ -255,11 +255,11 @@ impl Words {
     pub(super) fn mtbuf(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let long = self.whole()?;
         let (f, typed) = (fields::Buffer::of(self.target, long), fields::Mtbuf::of(self.target, long));
-        let row = self.row(Encoding::Mtbuf, typed.op)?;
+        let row = self.row(Encoding::Mtbuf, typed.opcode())?;
         t.mnemonic(row.name, "");
         self.reserved(f.tfe)?;
         let format = match self.target.is_rdna() {
-            true => names::buffer_format(typed.format),
+            true => names::buffer_format(typed.format, self.target),
             false => buffer_format(typed.format),
         };
         self.buffer(t, row, f, format, false)?;

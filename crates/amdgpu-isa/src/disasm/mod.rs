@@ -5,6 +5,8 @@
 
 #[cfg(test)]
 mod enumeration;
+#[cfg(test)]
+mod gfx10;
 mod gfx11;
 mod gfx12;
 #[cfg(test)]

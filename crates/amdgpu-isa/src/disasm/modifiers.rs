@@ -70,7 +70,11 @@ impl Accepts {
             return Accepts::NOTHING;
         }
         let float = match name {
-            "v_cndmask_b32" | "v_cndmask_b16" | "v_cmp_class_f16" | "v_cmpx_class_f16" if rdna => 3,
+            "v_cndmask_b32" | "v_cndmask_b16" | "v_cmp_class_f16" | "v_cmpx_class_f16"
+                if target.has_gfx11_instructions() =>
+            {
+                3
+            }
             "v_cndmask_b32" => 3,
             "v_cvt_scalef32_sr_pk_fp4_f32" => 5,
             _ if row.is(CVT_BITS) => 0,
@@ -98,7 +102,7 @@ impl Accepts {
             _ if row.is(CVT_PARTS) => sources(row, |ty| ty != Ty::None) & !float,
             _ if row.flags & SDST != 0 => 0,
             // The mask of classes.
-            "v_cmpx_class_f32" | "v_cmpx_class_f64" if rdna => 2,
+            "v_cmpx_class_f16" | "v_cmpx_class_f32" | "v_cmpx_class_f64" if rdna => 2,
             _ if gfx11 && has_half(row) => sources(row, |ty| ty != Ty::None) & !float,
             _ if mixed
                 || is_integer_dot(name)
@@ -172,9 +176,10 @@ fn clamps(row: &Row, encoding: Encoding, float: u8, op_sel: OpSel, target: Targe
     match row.name {
         // The second source of v_cmp_class is no float.
         _ if encoding == Encoding::Vopc => float == 3 && !row.name.contains("_class_"),
+        "v_mul_lo_u16" if target.is_gfx10() => true,
         "v_cndmask_b32" | "v_mul_lo_u16" | "v_bitop3_b16" => false,
         name if EIGHT_BITS.contains(&name) && target.is_gfx12() => false,
-        _ if target.is_rdna() && is_plain_half(row) => false,
+        _ if target.has_gfx11_instructions() && is_plain_half(row) => false,
         "v_mul_i32_i24" | "v_mul_u32_u24" => true,
         _ if row.is(CVT_PARTS) => false,
         _ => float != 0 || is_float(row.dst) || saturates || row.is(CVT_BITS) || op_sel == OpSel::All,

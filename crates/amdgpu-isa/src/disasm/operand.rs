@@ -138,6 +138,7 @@ impl Words {
         };
         let rdna = self.target.is_rdna();
         match code {
+            124 | 125 if rdna && code == self.null() => Ok(Operand::Named("null")),
             // LLVM accepts tuples that end with registers of other names.
             0..=LAST_SGPR => bank("s", code, LAST_SGPR + 5),
             102..=105 if rdna => bank("s", code, LAST_SGPR + 5),
@@ -148,7 +149,6 @@ impl Words {
             106 => named("vcc_lo", Some("vcc")),
             107 => named("vcc_hi", None),
             108..=123 => bank("ttmp", code - 108, 16),
-            124 if rdna => Ok(Operand::Named("null")),
             124 => named("m0", None),
             125 if rdna => named("m0", None),
             // Reserved before gfx10; LLVM prints this name.
@@ -191,7 +191,10 @@ impl Words {
             252 => "src_execz",
             253 => "src_scc",
             // LLVM 15 accepts it for all sources of one register, LLVM 22 for those of vector instructions.
-            254 if ty.dwords() == 1 && !self.target.is_rdna() && (is_vector_alu || !self.since_gfx942()) => {
+            254 if ty.dwords() == 1
+                && !self.target.has_gfx11_instructions()
+                && (is_vector_alu || !self.since_gfx942()) =>
+            {
                 "src_lds_direct"
             }
             _ => return Err(NotAnInstruction),
@@ -209,7 +212,9 @@ impl Words {
     /// Returns a literal of an instruction of gfx11 that has no constants of 16 bits, so that none could replace it.
     pub(super) fn without_half_constants(&self, operand: Operand) -> Operand {
         match operand {
-            Operand::Literal(bits) if self.target.is_rdna() && HALF.contains(&bits) => Operand::Hex(bits),
+            Operand::Literal(bits) if self.target.has_gfx11_instructions() && HALF.contains(&bits) => {
+                Operand::Hex(bits)
+            }
             operand => operand,
         }
     }

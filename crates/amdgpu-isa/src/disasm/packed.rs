@@ -27,7 +27,7 @@ impl Words {
                 self.wmma(t, row, f)
             };
         }
-        let control = self.control(f.src0)?;
+        let control = self.long_control(f.src0)?;
         if control.is_some() {
             self.can_be_controlled(row)?;
         }
@@ -42,15 +42,7 @@ impl Words {
         let (neg_lo, neg_hi, op_sel, op_sel_hi) = (f.neg_lo, f.neg_hi, f.op_sel, f.op_sel_hi() & all);
         if matches!(row.name, "v_accvgpr_read_b32" | "v_accvgpr_write_b32") {
             self.reserved(neg_lo | neg_hi | op_sel != 0)?;
-            let write = row.name == "v_accvgpr_write_b32";
-            t.try_operand(self.vector(f.vdst, 1, write))?;
-            if !write && self.since_gfx942() && f.src0 < 256 {
-                return Err(NotAnInstruction);
-            }
-            return t.try_operand(match write {
-                true => self.source(f.src0, Ty::B32),
-                false => self.vector(f.src0 & 0xff, 1, true),
-            });
+            return self.accumulation_register(t, row, f);
         }
         // In LLVM 22, dot products of bytes and nibbles have no op_sel.
         let whole = self.since_gfx942() && row.is(DOT) && row.src[0] == Ty::B32;
@@ -99,6 +91,24 @@ impl Words {
             t.modifier(control);
         }
         Ok(())
+    }
+
+    /// Appends the operands of a move from or to an accumulation register.
+    fn accumulation_register(
+        &self,
+        t: &mut Text<'_>,
+        row: &Row,
+        f: fields::Vop3p,
+    ) -> Result<(), NotAnInstruction> {
+        let write = row.name == "v_accvgpr_write_b32";
+        t.try_operand(self.vector(f.vdst, 1, write))?;
+        if !write && self.since_gfx942() && f.src0 < 256 {
+            return Err(NotAnInstruction);
+        }
+        t.try_operand(match write {
+            true => self.source(f.src0, Ty::B32),
+            false => self.vector(f.src0 & 0xff, 1, true),
+        })
     }
 
     /// Disassembles `v_mfma_ld_scale_b32`. LLVM writes it and the matrix instruction that it scales as one.

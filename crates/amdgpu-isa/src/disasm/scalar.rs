@@ -122,16 +122,16 @@ impl Words {
     pub(super) fn sopp(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Sopp::of(self.target, self.first);
         let row = self.row(Encoding::Sopp, f.op)?;
-        let (imm, rdna) = (f.simm as u16, self.target.is_rdna());
+        let imm = f.simm as u16;
         t.mnemonic(row.name, "");
         match row.name {
             _ if row.is(BRANCH) => {
                 self.branch = Some(imm as i16);
                 t.operand(imm);
             }
-            _ if rdna && self.named_immediate(t, row, imm)? => {}
-            "s_waitcnt" => t.operand(Waitcnt { bits: imm, gfx11: rdna }),
-            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx942: self.since_gfx942() }),
+            _ if self.target.is_rdna() && self.named_immediate(t, row, imm)? => {}
+            "s_waitcnt" => t.operand(Waitcnt { bits: imm, generation: self.target.generation() }),
+            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, target: self.target }),
             "s_set_gpr_idx_mode" => t.operand(GprIndex(imm)),
             "s_set_valu_coexec_mode" => {
                 // LLVM doesn't know it.

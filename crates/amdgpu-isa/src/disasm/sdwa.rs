@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::modifiers::{Accepts, Modified, is_float, omod};
 use super::text::Text;
-use super::vector::SDWA;
+use super::vector::{DPP, SDWA};
 use super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
@@ -19,16 +19,20 @@ impl Words {
         row: &Row,
         encoding: Encoding,
     ) -> Result<(), NotAnInstruction> {
-        if self.target.is_rdna() {
+        if self.target.has_gfx11_instructions() {
             return Err(NotAnInstruction);
         }
         let control = self.literal()?;
         let short = fields::Vop2::of(self.target, self.first);
         let is_wide = wide(row.dst) || row.src.iter().any(|ty| wide(*ty));
-        self.reserved(row.name == "v_pk_fmac_f16" && !self.since_gfx942())?;
-        if short.src0 == SDWA
-            && (is_wide && !converts_eight_bits(row) || row.flags & ACC != 0 && row.name != "v_pk_fmac_f16")
-        {
+        let is_packed_fma = row.name == "v_pk_fmac_f16";
+        self.reserved(is_packed_fma && !self.since_gfx942())?;
+        let without_sdwa = match self.target.is_rdna() {
+            true => row.is(ACC) || is_wide || row.name == "v_swaprel_b32",
+            false => row.is(ACC) && !is_packed_fma || is_wide && !converts_eight_bits(row),
+        };
+        // DPP of RDNA is another encoding of the same code, which was read before.
+        if short.src0 == SDWA && without_sdwa || short.src0 == DPP && self.target.is_rdna() {
             return Err(NotAnInstruction);
         }
         if short.src0 == SDWA {
@@ -51,8 +55,9 @@ impl Words {
         let is_eight_bits = converts_eight_bits(row);
         if encoding == Encoding::Vopc {
             match f.has_sdst {
-                false => t.operand(self.vcc()),
-                true => t.try_operand(self.scalar(f.sdst, 2))?,
+                false => self.vcc_of_comparison(t, row),
+                true if self.writes_only_exec(row) => return Err(NotAnInstruction),
+                true => t.try_operand(self.scalar(f.sdst, self.dwords(Ty::Mask)))?,
             }
         } else {
             t.try_operand(self.vector(

@@ -8,19 +8,20 @@ use crate::target::{Generation, Target};
 /// The counters of `s_waitcnt`. A counter with its largest value waits for nothing and is omitted.
 pub(super) struct Waitcnt {
     pub(super) bits: u16,
-    pub(super) gfx11: bool,
+    pub(super) generation: Generation,
 }
 
 impl fmt::Display for Waitcnt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = self.bits;
-        let gfx11 = [("vmcnt", bits >> 10, 63), ("expcnt", bits & 7, 7), ("lgkmcnt", bits >> 4 & 0x3f, 63)];
-        let gfx9 = [
-            ("vmcnt", bits & 0xf | bits >> 10 & 0x30, 63),
-            ("expcnt", bits >> 4 & 7, 7),
-            ("lgkmcnt", bits >> 8 & 0xf, 15),
-        ];
-        let counters = if self.gfx11 { gfx11 } else { gfx9 };
+        let (vmcnt, expcnt) = (("vmcnt", bits & 0xf | bits >> 10 & 0x30, 63), ("expcnt", bits >> 4 & 7, 7));
+        let counters = match self.generation {
+            Generation::Gfx9 => [vmcnt, expcnt, ("lgkmcnt", bits >> 8 & 0xf, 15)],
+            Generation::Gfx10 => [vmcnt, expcnt, ("lgkmcnt", bits >> 8 & 0x3f, 63)],
+            Generation::Gfx11 | Generation::Gfx12 => {
+                [("vmcnt", bits >> 10, 63), ("expcnt", bits & 7, 7), ("lgkmcnt", bits >> 4 & 0x3f, 63)]
+            }
+        };
         let all = counters.iter().all(|(_, value, most)| value == most);
         let mut separator = "";
         for (name, value, _) in counters.iter().filter(|(_, value, most)| all || value != most) {
@@ -43,7 +44,9 @@ impl Hwreg {
     fn name(self, id: u16) -> Option<&'static str> {
         match self.target.generation() {
             Generation::Gfx9 => {}
-            Generation::Gfx10 | Generation::Gfx11 => return gfx11::names::hardware_register(id),
+            Generation::Gfx10 | Generation::Gfx11 => {
+                return gfx11::names::hardware_register(id, self.target);
+            }
             Generation::Gfx12 => return gfx12::names::hardware_register(id),
         }
         let gfx942 = self.target.has_gfx942_instructions();
@@ -88,7 +91,7 @@ impl fmt::Display for Hwreg {
 /// `sendmsg(NAME, operation, stream)`.
 pub(super) struct Message {
     pub(super) bits: u16,
-    pub(super) gfx942: bool,
+    pub(super) target: Target,
 }
 
 impl fmt::Display for Message {
@@ -111,8 +114,10 @@ impl fmt::Display for Message {
             8 => "MSG_EARLY_PRIM_DEALLOC",
             9 => "MSG_GS_ALLOC_REQ",
             10 => "MSG_GET_DOORBELL",
+            11 if self.target.is_gfx10() => "MSG_GET_DDID",
             _ => "",
         };
+        let since_gfx942 = self.target != Target::Gfx90a;
         // Bits outside of the fields matter only if the message has no name.
         let exact = self.bits & !0x37f == 0;
         match (id, usize::from(operation)) {
@@ -121,11 +126,11 @@ impl fmt::Display for Message {
             (3, 0) if stream == 0 => f.write_str("sendmsg(MSG_GS_DONE, GS_OP_NOP)"),
             (3, 1..=3) => write!(f, "sendmsg(MSG_GS_DONE, {}, {stream})", streams[usize::from(operation)]),
             // LLVM 22 has no such message from gfx9 on.
-            (15, 3) if self.gfx942 && exact => write!(f, "sendmsg({id}, {operation}, {stream})"),
+            (15, 3) if since_gfx942 && exact => write!(f, "sendmsg({id}, {operation}, {stream})"),
             (15, 1 | 2 | 4) if stream == 0 => {
                 write!(f, "sendmsg(MSG_SYSMSG, {})", system[usize::from(operation)])
             }
-            (15, 3) if stream == 0 && !self.gfx942 => {
+            (15, 3) if stream == 0 && !since_gfx942 => {
                 write!(f, "sendmsg(MSG_SYSMSG, {})", system[usize::from(operation)])
             }
             _ if exact => write!(f, "sendmsg({id}, {operation}, {stream})"),

@@ -16,6 +16,9 @@ pub(super) const SDWA: u32 = 249;
 pub(super) const DPP: u32 = 250;
 /// The code of a source for a literal, which follows the first dword.
 const LITERAL: u32 = 255;
+/// The code of a source for `src_lds_direct`.
+const LDS_DIRECT: u32 = 254;
+
 impl Words {
     /// Returns the operand VCC, which short encodings write and read implicitly.
     pub(super) fn vcc(&self) -> Operand {
@@ -131,7 +134,8 @@ impl Words {
     pub(super) fn vopc(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Vopc::of(self.target, self.first);
         let row = self.row(Encoding::Vopc, f.op)?;
-        if let Some(control) = self.control(f.src0)? {
+        // On gfx10, comparisons have no control dword of DPP.
+        if let Some(control) = self.long_control(f.src0)? {
             return self.short_dpp(t, row, Encoding::Vopc, control);
         }
         if matches!(f.src0, SDWA | DPP) {
@@ -152,7 +156,12 @@ impl Words {
         }
         let packed = encoding == Encoding::Vop2 && is_packed_accumulation(row.name);
         self.reserved(packed && !self.since_gfx942())?;
-        if self.target.is_rdna() && matches!(row.name, "v_dot2acc_f32_f16" | "v_pk_fmac_f16") {
+        if self.target.is_rdna()
+            && matches!(
+                row.name,
+                "v_dot2acc_f32_f16" | "v_dot2c_f32_f16" | "v_dot4c_i32_i8" | "v_pk_fmac_f16"
+            )
+        {
             return Err(NotAnInstruction);
         }
         if row.dst == Ty::None && !self.writes_only_exec(row) {
@@ -161,7 +170,7 @@ impl Words {
             let sources = !self.since_gfx942() && f.src() != [0; 3];
             return self.reserved(sources || f.clamp || f.vdst | f.abs | f.omod | f.neg != 0);
         }
-        let control = self.control(f.src0)?;
+        let control = self.long_control(f.src0)?;
         t.mnemonic(
             row.name,
             match (control, encoding) {
@@ -366,9 +375,14 @@ impl Words {
             ("v_permlane16_var_b32" | "v_permlanex16_var_b32", _) if !vgpr => Err(NotAnInstruction),
             // These have scalar operands only.
             (name, _) if name.starts_with("v_s_") && (vgpr || controlled) => Err(NotAnInstruction),
-            ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) => Err(NotAnInstruction),
+            ("v_permlane16_b32" | "v_permlanex16_b32", n) if vgpr != (n == 0) || code == LDS_DIRECT => {
+                Err(NotAnInstruction)
+            }
+            ("v_writelane_b32", 0) if code == LDS_DIRECT && self.target.is_gfx10() => self.source(code, ty),
             ("v_readlane_b32", 0) if !vgpr => Err(NotAnInstruction),
-            ("v_readlane_b32", 1) | ("v_writelane_b32", _) if vgpr || code == 254 && self.since_gfx942() => {
+            ("v_readlane_b32", 1) | ("v_writelane_b32", _)
+                if vgpr || code == LDS_DIRECT && self.since_gfx942() =>
+            {
                 Err(NotAnInstruction)
             }
             ("v_mqsad_u32_u8", 2) if is_number(code) || !vgpr && self.since_gfx942() => Err(NotAnInstruction),
@@ -397,8 +411,15 @@ impl Words {
 
     /// Returns the suffix of a short encoding. On gfx11, instructions without a long form have none.
     fn short_suffix(&self, row: &Row) -> &'static str {
-        let only_short =
-            ["v_dot2acc_f32_f16", "v_permlane64_b32", "v_pk_fmac_f16", "v_swap_b16", "v_swaprel_b32"];
+        let only_short = [
+            "v_dot2acc_f32_f16",
+            "v_dot2c_f32_f16",
+            "v_dot4c_i32_i8",
+            "v_permlane64_b32",
+            "v_pk_fmac_f16",
+            "v_swap_b16",
+            "v_swaprel_b32",
+        ];
         if self.target.is_rdna() && only_short.contains(&row.name) { "" } else { "_e32" }
     }
 

@@ -76,6 +76,11 @@ impl Words {
         self.target != Target::Gfx90a
     }
 
+    /// Returns the code of `null` on RDNA, which stands for no register.
+    pub(super) fn null(&self) -> u32 {
+        if self.target.is_gfx10() { 125 } else { 124 }
+    }
+
     /// Returns whether tuples of vector registers must start at an even one.
     pub(super) fn has_even_tuples(&self) -> bool {
         self.target.has_gfx942_instructions()

@@ -92,6 +92,7 @@ macro_rules! mubuf {
             buffer_atomic_min_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             buffer_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             buffer_atomic_cond_sub_u32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | M4;
+            buffer_atomic_fcmpswap_x2 -1 -1 -1 B64, [W(4), Z, Z], ATOMIC | COMPARE | FLOAT | M8;
         }
     };
 }

@@ -152,13 +152,13 @@ macro_rules! ds {
             ds_cmpstore_rtn_f64 -1 -1 -1 B64, [B32, B64, B64], ATOMIC | COMPARE | M8;
             ds_add_gs_reg_rtn -1 -1 -1 B64, [Z, B32, Z], 0;
             ds_sub_gs_reg_rtn -1 -1 -1 B64, [Z, B32, Z], 0;
-            // Subtracts unless the result would be negative.
+            // It subtracts unless the result would be negative.
             ds_cond_sub_u32 -1 -1 -1 Z, [B32, B32, Z], ATOMIC | M4;
-            // Subtracts, and stores zero if the result would be negative.
+            // It subtracts, and stores zero if the result would be negative.
             ds_sub_clamp_u32 -1 -1 -1 Z, [B32, B32, Z], ATOMIC | M4;
             ds_cond_sub_rtn_u32 -1 -1 -1 B32, [B32, B32, Z], ATOMIC | M4;
             ds_sub_clamp_rtn_u32 -1 -1 -1 B32, [B32, B32, Z], ATOMIC | M4;
-            // Also reads inactive lanes.
+            // It also reads inactive lanes.
             ds_bpermute_fi_b32 -1 -1 -1 B32, [B32, B32, Z], EXCHANGE;
         }
     };

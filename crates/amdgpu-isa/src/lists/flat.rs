@@ -67,6 +67,7 @@ macro_rules! flat {
             flat_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             flat_atomic_sub_clamp_u32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | M4;
             flat_atomic_cond_sub_u32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | M4;
+            flat_atomic_fcmpswap_x2 -1 -1 -1 B64, [W(4), Z, Z], ATOMIC | COMPARE | FLOAT | M8;
         }
     };
 }
@@ -146,7 +147,7 @@ macro_rules! global {
             global_atomic_cmpswap_f32 -1 -1 -1 B32, [B64, Z, Z], ATOMIC | COMPARE | FLOAT | M4;
             global_atomic_min_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
             global_atomic_max_f32 -1 -1 -1 B32, [B32, Z, Z], ATOMIC | FLOAT | M4;
-            // Cache control.
+            // These three write back or invalidate caches, or both.
             global_inv -1 -1 -1 Z, [Z, Z, Z], 0;
             global_wb -1 -1 -1 Z, [Z, Z, Z], 0;
             global_wbinv -1 -1 -1 Z, [Z, Z, Z], 0;
@@ -154,10 +155,11 @@ macro_rules! global {
             // M0 says which of the registers are loaded or stored.
             global_load_block -1 -1 -1 W(32), [Z, Z, Z], LOAD | M0_IN | M4;
             global_store_block -1 -1 -1 Z, [W(32), Z, Z], STORE | M0_IN | M4;
-            // Loads of the columns of a matrix. In waves of 64, the destination has half as many registers.
+            // These give each lane elements of a column of a matrix. In waves of 64, the destination has half as many registers.
             global_load_tr_b128 -1 -1 -1 W(4), [Z, Z, Z], LOAD | TRANSPOSE | M16;
             global_load_tr_b64 -1 -1 -1 B64, [Z, Z, Z], LOAD | TRANSPOSE | M8;
             global_atomic_ordered_add_b64 -1 -1 -1 B64, [B64, Z, Z], ATOMIC | M8;
+            global_atomic_fcmpswap_x2 -1 -1 -1 B64, [W(4), Z, Z], ATOMIC | COMPARE | FLOAT | M8;
         }
     };
 }

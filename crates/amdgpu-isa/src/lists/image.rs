@@ -38,6 +38,7 @@ macro_rules! mimg {
             image_atomic_max_flt -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
             image_atomic_pk_add_f16 -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
             image_atomic_pk_add_bf16 -1 -1 -1 Z, [Z, Z, Z], ATOMIC | FLOAT;
+            image_atomic_fcmpswap -1 -1 -1 Z, [Z, Z, Z], ATOMIC | COMPARE | FLOAT;
         }
     };
 }

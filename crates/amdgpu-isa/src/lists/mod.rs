@@ -11,7 +11,7 @@
 /// Passes the encodings to a macro: the name in code and in the ISA documents, the number of dwords, and the layouts of the first dword
 /// on gfx9, gfx10, gfx11 and gfx12. A layout is the prefix and its number of bits, the opcode's position and number of bits, and the bits that
 /// tell FLAT, GLOBAL and SCRATCH apart, and MUBUF and MTBUF of gfx12, with their mask. If a generation has another number of dwords, its layout
-/// ends with it.
+/// ends with it. The opcodes of MTBUF and MIMG on gfx10 have another bit elsewhere: see [`fields`](crate::fields).
 macro_rules! encodings {
     ($make:ident) => {
         $make! {
@@ -25,15 +25,15 @@ macro_rules! encodings {
             Vop2 "VOP2" 1 [0 1, 25 6, 0 0] [0 1, 25 6, 0 0] [0 1, 25 6, 0 0] [0 1, 25 6, 0 0];
             Vopc "VOPC" 1 [0x3e 7, 17 8, 0 0] [0x3e 7, 17 8, 0 0] [0x3e 7, 17 8, 0 0] [0x3e 7, 17 8, 0 0];
             Vop3 "VOP3" 2 [0x34 6, 16 10, 0 0] [0x35 6, 16 10, 0 0] [0x35 6, 16 10, 0 0] [0x35 6, 16 10, 0 0];
-            Vop3p "VOP3P" 2 [0x1a7 9, 16 7, 0 0] [0xcc 8, 16 7, 0 0] [0xcc 8, 16 7, 0 0] [0xcc 8, 16 7, 0 0];
-            Vopd "VOPD" 2 [none] [0x32 6, 22 4, 0 0] [0x32 6, 22 4, 0 0] [0x32 6, 22 4, 0 0];
+            Vop3p "VOP3P" 2 [0x1a7 9, 16 7, 0 0] [0x198 9, 16 7, 0 0] [0x198 9, 16 7, 0 0] [0x198 9, 16 7, 0 0];
+            Vopd "VOPD" 2 [none] [none] [0x32 6, 22 4, 0 0] [0x32 6, 22 4, 0 0];
             Ds "DS" 2 [0x36 6, 17 8, 0 0] [0x36 6, 18 8, 0 0] [0x36 6, 18 8, 0 0] [0x36 6, 18 8, 0 0];
-            Flat "FLAT" 2 [0x37 6, 18 7, 0 0xc000] [0x37 6, 18 7, 0 0x30000] [0x37 6, 18 7, 0 0x30000] [0x3b 6, 14 8, 0 0x300_0000, 3];
-            Global "GLOBAL" 2 [0x37 6, 18 7, 0x8000 0xc000] [0x37 6, 18 7, 0x20000 0x30000] [0x37 6, 18 7, 0x20000 0x30000] [0x3b 6, 14 8, 0x200_0000 0x300_0000, 3];
-            Scratch "SCRATCH" 2 [0x37 6, 18 7, 0x4000 0xc000] [0x37 6, 18 7, 0x10000 0x30000] [0x37 6, 18 7, 0x10000 0x30000] [0x3b 6, 14 8, 0x100_0000 0x300_0000, 3];
+            Flat "FLAT" 2 [0x37 6, 18 7, 0 0xc000] [0x37 6, 18 7, 0 0xc000] [0x37 6, 18 7, 0 0x30000] [0x3b 6, 14 8, 0 0x300_0000, 3];
+            Global "GLOBAL" 2 [0x37 6, 18 7, 0x8000 0xc000] [0x37 6, 18 7, 0x8000 0xc000] [0x37 6, 18 7, 0x20000 0x30000] [0x3b 6, 14 8, 0x200_0000 0x300_0000, 3];
+            Scratch "SCRATCH" 2 [0x37 6, 18 7, 0x4000 0xc000] [0x37 6, 18 7, 0x4000 0xc000] [0x37 6, 18 7, 0x10000 0x30000] [0x3b 6, 14 8, 0x100_0000 0x300_0000, 3];
             Mubuf "MUBUF" 2 [0x38 6, 18 7, 0 0] [0x38 6, 18 8, 0 0] [0x38 6, 18 8, 0 0] [0x31 6, 14 7, 0 0x20_0000, 3];
-            Mtbuf "MTBUF" 2 [0x3a 6, 15 4, 0 0] [0x3a 6, 15 4, 0 0] [0x3a 6, 15 4, 0 0] [0x31 6, 14 4, 0x20_0000 0x3c_0000, 3];
-            Mimg "MIMG" 2 [0x3c 6, 18 7, 0 0] [0x3c 6, 18 8, 0 0] [0x3c 6, 18 8, 0 0] [0x34 6, 14 8, 0 0, 3];
+            Mtbuf "MTBUF" 2 [0x3a 6, 15 4, 0 0] [0x3a 6, 16 3, 0 0] [0x3a 6, 15 4, 0 0] [0x31 6, 14 4, 0x20_0000 0x3c_0000, 3];
+            Mimg "MIMG" 2 [0x3c 6, 18 7, 0 0] [0x3c 6, 18 7, 0 0] [0x3c 6, 18 8, 0 0] [0x34 6, 14 8, 0 0, 3];
         }
     };
 }

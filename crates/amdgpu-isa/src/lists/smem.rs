@@ -102,7 +102,7 @@ macro_rules! smem {
             s_buffer_load_u8 -1 -1 -1 B32, [Z, Z, Z], LOAD | DESCRIPTOR | M1;
             s_buffer_load_i16 -1 -1 -1 B32, [Z, Z, Z], LOAD | DESCRIPTOR | SIGNED | M2;
             s_buffer_load_u16 -1 -1 -1 B32, [Z, Z, Z], LOAD | DESCRIPTOR | M2;
-            // Load caches in advance, from an address or from the program counter on.
+            // These load caches in advance, from an address or from the program counter on.
             s_prefetch_inst -1 -1 -1 Z, [Z, Z, Z], 0;
             s_prefetch_inst_pc_rel -1 -1 -1 Z, [Z, Z, Z], 0;
             s_prefetch_data -1 -1 -1 Z, [Z, Z, Z], 0;

@@ -346,7 +346,7 @@ macro_rules! sopp {
             s_denorm_mode -1 -1 -1 Z, [Z, Z, Z], MODE_OUT;
             s_code_end -1 -1 -1 Z, [Z, Z, Z], 0;
             s_ttracedata_imm -1 -1 -1 Z, [Z, Z, Z], 0;
-            // Waits for the barrier that the immediate names.
+            // It waits for the barrier that the immediate names.
             s_barrier_wait -1 -1 -1 Z, [Z, Z, Z], 0;
             s_barrier_leave -1 -1 -1 Z, [Z, Z, Z], 0;
             s_wait_loadcnt -1 -1 -1 Z, [Z, Z, Z], 0;

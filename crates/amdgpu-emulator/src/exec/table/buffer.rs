@@ -95,7 +95,8 @@ pub(super) fn mubuf(op: Mubuf) -> Impl {
         Mubuf::buffer_atomic_cmpswap_f32 => one::<BufferRmw<CmpSwapF32>>(),
         Mubuf::buffer_atomic_min_f32 => one::<BufferRmw<MinF32>>(),
         Mubuf::buffer_atomic_max_f32 => one::<BufferRmw<MaxF32>>(),
-        // An instruction of gfx12.
+        // Instructions of gfx10.3 and gfx12.
+        Mubuf::buffer_atomic_fcmpswap_x2 => one::<BufferRmw<CmpSwapF64>>(),
         Mubuf::buffer_atomic_cond_sub_u32 => one::<BufferRmw<CondSub>>(),
     }
 }

@@ -70,7 +70,8 @@ pub(super) fn flat(op: Flat) -> Impl {
         Flat::flat_atomic_cmpswap_f32 => one::<FlatRmw<CmpSwapF32>>(),
         Flat::flat_atomic_min_f32 => one::<FlatRmw<MinF32>>(),
         Flat::flat_atomic_max_f32 => one::<FlatRmw<MaxF32>>(),
-        // Instructions of gfx12.
+        // Instructions of gfx10.3 and gfx12.
+        Flat::flat_atomic_fcmpswap_x2 => one::<FlatRmw<CmpSwapF64>>(),
         Flat::flat_atomic_sub_clamp_u32 => one::<FlatRmw<SubClamp>>(),
         Flat::flat_atomic_cond_sub_u32 => one::<FlatRmw<CondSub>>(),
     }
@@ -147,7 +148,8 @@ pub(super) fn global(op: Global) -> Impl {
         Global::global_atomic_cmpswap_f32 => one::<GlobalRmw<CmpSwapF32>>(),
         Global::global_atomic_min_f32 => one::<GlobalRmw<MinF32>>(),
         Global::global_atomic_max_f32 => one::<GlobalRmw<MaxF32>>(),
-        // Instructions of gfx12.
+        // Instructions of gfx10.3 and gfx12.
+        Global::global_atomic_fcmpswap_x2 => one::<GlobalRmw<CmpSwapF64>>(),
         Global::global_atomic_cond_sub_u32 => one::<GlobalRmw<CondSub>>(),
         Global::global_inv | Global::global_wb | Global::global_wbinv => one::<CacheControl>(),
         // Columns of matrices, blocks of registers, and additions in the order of waves.

@@ -27,7 +27,7 @@ pub(super) fn mimg(op: Mimg) -> Impl {
         Mimg::image_atomic_inc => one::<ImageRmw<Inc<u32>, Inc<u64>>>(),
         Mimg::image_atomic_dec => one::<ImageRmw<Dec<u32>, Dec<u64>>>(),
         // Samplers, several samples of a texel, and images of gfx12.
-        Mimg::image_sample | Mimg::image_msaa_load | Mimg::image_atomic_add_flt | Mimg::image_atomic_min_flt
+        Mimg::image_sample | Mimg::image_msaa_load | Mimg::image_atomic_fcmpswap | Mimg::image_atomic_add_flt | Mimg::image_atomic_min_flt
         | Mimg::image_atomic_max_flt | Mimg::image_atomic_pk_add_f16 | Mimg::image_atomic_pk_add_bf16 => Impl::Unimplemented,
     }
 }

@@ -1,4 +1,4 @@
-//! DPP of gfx11: a control dword in place of source 0, in short encodings and in VOP3 and VOP3P.
+//! DPP of RDNA: a control dword in place of source 0, in short encodings and, from gfx11 on, in VOP3 and VOP3P.
 
 use std::fmt;
 
@@ -99,6 +99,11 @@ impl Words {
         }
     }
 
+    /// Returns what [`control`](Self::control) returns, for VOP3 and VOP3P, which have no control dword on gfx10.
+    pub(in super::super) fn long_control(&mut self, src0: u32) -> Result<Option<Control>, NotAnInstruction> {
+        if self.target.is_gfx10() { Ok(None) } else { self.control(src0) }
+    }
+
     /// Returns an error if an instruction has no form with a control dword.
     pub(in super::super) fn can_be_controlled(&self, row: &Row) -> Result<(), NotAnInstruction> {
         let without = [
@@ -107,6 +112,7 @@ impl Words {
             "v_div_scale_f32",
             "v_fma_dx9_zero_f32",
             "v_fmac_dx9_zero_f32",
+            "v_fmac_legacy_f32",
             "v_mul_hi_i32",
             "v_mul_hi_u32",
             "v_mul_lo_u32",
@@ -115,7 +121,6 @@ impl Words {
             "v_permlane64_b32",
             "v_permlanex16_b32",
             "v_permlanex16_var_b32",
-            "v_pk_fmac_f16",
             "v_readlane_b32",
             "v_swap_b16",
             "v_swap_b32",
@@ -125,7 +130,8 @@ impl Words {
         let packed = row.encoding() == Some(Encoding::Vop3p)
             && !row.name.starts_with("v_fma_mix")
             && !row.name.starts_with("v_dot2_");
-        if packed || without.contains(&row.name) {
+        let is_short_on_gfx10 = row.name == "v_pk_fmac_f16" && !self.target.is_gfx10();
+        if packed || is_short_on_gfx10 || without.contains(&row.name) {
             return Err(NotAnInstruction);
         }
         let wide = |ty: Ty| ty.dwords() > 1 && ty != Ty::Mask;
@@ -185,8 +191,11 @@ impl Words {
     pub(in super::super) fn short_register(&self, code: u32, ty: Ty) -> Result<Operand, NotAnInstruction> {
         match self.has_halves(ty) {
             true => Ok(Operand::Half { register: code & 0x7f, high: code & 0x80 != 0 }),
-            // On gfx12, LLVM has no high halves, which the highest bit would select.
-            false if self.target.is_gfx12() && is_half(ty) && code > 127 => Err(NotAnInstruction),
+            // On gfx12, LLVM has no high halves, which hardware has.
+            false if self.target.is_gfx12() && is_half(ty) && code > 127 => {
+                self.reserved(true)?;
+                Ok(Operand::Half { register: code & 0x7f, high: true })
+            }
             false => self.vector(code, self.dwords(ty), false),
         }
     }

@@ -17,7 +17,7 @@ const LITERAL: u32 = 255;
 const CONTROLS: [u32; 3] = [233, 234, 250];
 
 /// Returns a control dword for a code of source 0.
-fn control(f: &mut Fields, code: u32, sources: usize) -> u32 {
+pub(in super::super) fn control(f: &mut Fields, code: u32, sources: usize) -> u32 {
     if code != 250 {
         return f.vgpr() | (f.next() as u32) << 8;
     }
@@ -29,7 +29,7 @@ fn control(f: &mut Fields, code: u32, sources: usize) -> u32 {
 }
 
 /// Returns three sources of VOP3, and what follows the encoding.
-fn long_sources(f: &mut Fields, count: usize, controlled: bool) -> (u32, u32) {
+pub(in super::super) fn long_sources(f: &mut Fields, count: usize, controlled: bool) -> (u32, u32) {
     let mut high = f.sparse(5) << 27;
     for n in 0..count {
         high |= f.source() << (9 * n);
@@ -81,13 +81,17 @@ fn short_vector(
     }
 }
 
-/// Returns variant `n` of the encodings of a row.
-fn encode(f: &mut Fields, target: Target, row: &Row, encoding: Encoding, op: u32, n: usize) -> [u32; 3] {
-    let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
+/// Returns variant `n` of the encodings of a row of SOP1, SOP2, SOPC, SOPK, SOPP or DS, which are the same on all generations of RDNA, except for
+/// DS of gfx12.
+pub(in super::super) fn encode_simple(
+    f: &mut Fields,
+    target: Target,
+    row: &Row,
+    encoding: Encoding,
+    op: u32,
+    n: usize,
+) -> [u32; 3] {
     let short = |rest: u32| encoding.first_dword(target, op, rest);
-    if let Some(words) = gfx12::memory(f, target, encoding, op, n) {
-        return words;
-    }
     match encoding {
         Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc => {
             // LLVM 22 crashes on a literal as the number of a barrier.
@@ -96,7 +100,26 @@ fn encode(f: &mut Fields, target: Target, row: &Row, encoding: Encoding, op: u32
             let source = if is_barrier { f.long_scalar() } else { f.scalar() };
             [short(rest | source), f.literal(), 0]
         }
-        Encoding::Sopk | Encoding::Sopp => [short(f.register() << 16 | f.sparse(16)), f.literal(), 0],
+        Encoding::Ds => {
+            let unused = [0xff, 0xffff, 0xff_ffff, 0xff00_00ff, 0xff00_ffff, u32::MAX, 0xff00_0000, 0xff00];
+            let registers = f.vgpr() | f.vgpr() << 8 | f.vgpr() << 16 | f.vgpr() << 24;
+            [short(f.sparse(1) << 17 | f.sparse(16)), registers & unused[(n + op as usize) % 8], 0]
+        }
+        _ => [short(f.register() << 16 | f.sparse(16)), f.literal(), 0],
+    }
+}
+
+/// Returns variant `n` of the encodings of a row.
+fn encode(f: &mut Fields, target: Target, row: &Row, encoding: Encoding, op: u32, n: usize) -> [u32; 3] {
+    let sources = row.src.iter().filter(|ty| **ty != Ty::None).count();
+    let short = |rest: u32| encoding.first_dword(target, op, rest);
+    if let Some(words) = gfx12::memory(f, target, encoding, op, n) {
+        return words;
+    }
+    match encoding {
+        Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk | Encoding::Sopp | Encoding::Ds => {
+            encode_simple(f, target, row, encoding, op, n)
+        }
         Encoding::Smem => {
             let base = f.one_of(&[0, 1, 2, 6, 24, 48, 50, 52, 53, 54, 56]);
             let rest = f.sparse(2) << 13 | f.register() << 6 | base;
@@ -123,11 +146,6 @@ fn encode(f: &mut Fields, target: Target, row: &Row, encoding: Encoding, op: u32
                 high |= 3 << 27;
             }
             [short(low), high, third]
-        }
-        Encoding::Ds => {
-            let unused = [0xff, 0xffff, 0xff_ffff, 0xff00_00ff, 0xff00_ffff, u32::MAX, 0xff00_0000, 0xff00];
-            let registers = f.vgpr() | f.vgpr() << 8 | f.vgpr() << 16 | f.vgpr() << 24;
-            [short(f.sparse(1) << 17 | f.sparse(16)), registers & unused[(n + op as usize) % 8], 0]
         }
         Encoding::Flat | Encoding::Global | Encoding::Scratch => {
             let rest = f.sparse(3) << 13 | f.sparse(13);
@@ -203,7 +221,8 @@ fn of_opcodes(target: Target, all: &mut Encodings) {
         }
     }
     for y in 0..32 {
-        for x in 0..16 {
+        // Of gfx12, each with some of the others.
+        for x in (0..16).filter(|x| !target.is_gfx12() || (x + y) % 4 == 0) {
             all.insert([Encoding::Vopd.first_dword(target, x, 0x0704 | y << 17), 0x0406_0902, 0x1234]);
         }
     }

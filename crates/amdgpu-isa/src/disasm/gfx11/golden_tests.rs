@@ -1,4 +1,4 @@
-//! What LLVM prints for gfx11 and this crate refuses.
+//! What LLVM prints for RDNA and this crate refuses.
 
 use crate::encoding::Encoding;
 use crate::fields;
@@ -32,7 +32,12 @@ pub(in super::super) fn is_misread(words: &[u32; 3]) -> bool {
         && (0x80..0x100).contains(&control)
 }
 
-/// Returns why an encoding that LLVM prints as `text` is not an instruction here; `None` if it is one.
+/// Returns whether an operand is in vector registers.
+fn vgprs(text: &str) -> bool {
+    text.starts_with('v') && text[1..].starts_with(|c: char| c == '[' || c.is_ascii_digit())
+}
+
+/// Returns why an encoding of gfx11 or gfx12 that LLVM prints as `text` is not an instruction here; `None` if it is one.
 pub(in super::super) fn known_difference(
     target: Target,
     words: &[u32; 3],
@@ -40,20 +45,6 @@ pub(in super::super) fn known_difference(
 ) -> Option<&'static str> {
     let (mnemonic, operands) = text.split_once(' ')?;
     let operands: Vec<&str> = operands.split(", ").collect();
-    let last = operands.last()?.split(' ').next()?;
-    let vgprs =
-        |text: &str| text.starts_with('v') && text[1..].starts_with(|c: char| c == '[' || c.is_ascii_digit());
-    let beyond = operands.iter().any(|text| {
-        let end = text.split(']').next().and_then(|text| text.rsplit(':').next());
-        vgprs(text.trim_start_matches('['))
-            && end.and_then(|end| end.parse::<u32>().ok()).is_some_and(|end| end > 255)
-    });
-    if beyond {
-        return Some("vector registers past the last");
-    }
-    if text.contains("src_flat_scratch_base") {
-        return Some("a source that gfx1250 has");
-    }
     if text.contains("src_lds_direct") {
         return Some("a source that gfx11 no longer has");
     }
@@ -61,12 +52,7 @@ pub(in super::super) fn known_difference(
     if writes_scalar && operands.first()?.starts_with("src_") {
         return Some("a scalar destination that is no register");
     }
-    if mnemonic == "s_getpc_b64" {
-        return Some("a source where the instruction has none");
-    }
-    let wants_vector =
-        ["v_mqsad_u32_u8", "v_swap", "v_permlane", "v_readfirstlane_b32", "v_movrels", "v_fma_mix"];
-    if wants_vector.iter().any(|start| mnemonic.starts_with(start)) || mnemonic == "v_readlane_b32" {
+    if mnemonic.starts_with("v_fma_mix") {
         return Some("a scalar source where there are vector registers only");
     }
     let is_matrix = mnemonic.starts_with("v_wmma") || mnemonic.starts_with("v_swmmac");
@@ -79,6 +65,32 @@ pub(in super::super) fn known_difference(
     if selects_others(target, words) {
         return Some("op_sel of operands that don't exist");
     }
+    common_difference(text)
+}
+
+/// Returns the same for what all generations of RDNA have in common.
+pub(in super::super) fn common_difference(text: &str) -> Option<&'static str> {
+    let (mnemonic, operands) = text.split_once(' ')?;
+    let operands: Vec<&str> = operands.split(", ").collect();
+    let last = operands.last()?.split(' ').next()?;
+    let beyond = operands.iter().any(|text| {
+        let end = text.split(']').next().and_then(|text| text.rsplit(':').next());
+        vgprs(text.trim_start_matches('['))
+            && end.and_then(|end| end.parse::<u32>().ok()).is_some_and(|end| end > 255)
+    });
+    if beyond {
+        return Some("vector registers past the last");
+    }
+    if text.contains("src_flat_scratch_base") {
+        return Some("a source that gfx1250 has");
+    }
+    if mnemonic == "s_getpc_b64" {
+        return Some("a source where the instruction has none");
+    }
+    let wants_vector = ["v_mqsad_u32_u8", "v_swap", "v_permlane", "v_readfirstlane_b32", "v_movrels"];
+    if wants_vector.iter().any(|start| mnemonic.starts_with(start)) || mnemonic == "v_readlane_b32" {
+        return Some("a scalar source where there are vector registers only");
+    }
     if ["v_cndmask_", "v_add_co_ci_", "v_sub_co_ci_", "v_subrev_co_ci_"]
         .iter()
         .any(|start| mnemonic.starts_with(start))
@@ -86,7 +98,7 @@ pub(in super::super) fn known_difference(
     {
         return Some("a mask in vector registers");
     }
-    if ["image_sample", "image_gather4", "image_get_lod", "image_bvh", "ds_bvh"]
+    if ["image_sample", "image_gather4", "image_get_lod", "image_bvh", "ds_bvh", "v_interp"]
         .iter()
         .any(|start| mnemonic.starts_with(start))
     {

@@ -1,4 +1,4 @@
-//! MIMG of gfx11 and gfx12: the dimension decides the number of addresses, which may be in registers that a third dword names.
+//! MIMG of RDNA: the dimension decides the number of addresses, which may be in registers that a third dword names.
 
 use super::super::operand::any_vector;
 use super::super::text::Text;
@@ -6,7 +6,8 @@ use super::super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::Row;
-use crate::row::flags::ATOMIC;
+use crate::row::flags::{ATOMIC, COMPARE};
+use crate::target::Target;
 
 /// The dimensions: the name and the number of coordinates.
 const DIMENSIONS: [(&str, u32); 8] = [
@@ -33,14 +34,12 @@ fn addresses(name: &str, f: &fields::Mimg) -> u32 {
 }
 
 /// Returns the number of registers of data.
-fn registers(row: &Row, f: &fields::Mimg) -> Result<u32, NotAnInstruction> {
+fn registers(row: &Row, f: &fields::Mimg, target: Target) -> Result<u32, NotAnInstruction> {
     let chosen = f.dmask.count_ones().max(1);
     let values = match row.name {
-        "image_msaa_load" => 4,
-        "image_atomic_cmpswap" if !matches!(chosen, 2 | 4) => return Err(NotAnInstruction),
-        name if row.is(ATOMIC) && name != "image_atomic_cmpswap" && chosen > 2 => {
-            return Err(NotAnInstruction);
-        }
+        "image_msaa_load" if !target.is_gfx10() => 4,
+        _ if row.is(COMPARE) && !matches!(chosen, 2 | 4) => return Err(NotAnInstruction),
+        _ if row.is(ATOMIC) && !row.is(COMPARE) && chosen > 2 => return Err(NotAnInstruction),
         _ => chosen,
     };
     let packed = if f.d16 { values.div_ceil(2) } else { values };
@@ -50,14 +49,18 @@ fn registers(row: &Row, f: &fields::Mimg) -> Result<u32, NotAnInstruction> {
 impl Words {
     pub(in super::super) fn image(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Mimg::of(self.target, self.whole()?);
-        let row = self.row(Encoding::Mimg, f.op)?;
+        let row = self.row(Encoding::Mimg, f.opcode())?;
         let halves = ["image_load", "image_load_mip", "image_store", "image_store_mip", "image_msaa_load"];
         self.reserved(f.ssamp != 0 || f.d16 && !halves.contains(&row.name))?;
         t.mnemonic(row.name, "");
-        t.try_operand(any_vector(f.vdata, registers(row, &f)?, false))?;
+        t.try_operand(any_vector(f.vdata, registers(row, &f, self.target)?, false))?;
         let count = addresses(row.name, &f);
         // Images with samples have no levels.
         if count > MOST_ADDRESSES {
+            return Err(NotAnInstruction);
+        }
+        // More than one such dword is for instructions with samplers.
+        if f.nsa_dwords > 1 {
             return Err(NotAnInstruction);
         }
         match f.nsa {
@@ -65,7 +68,7 @@ impl Words {
             true => self.separate_addresses(t, f.vaddr, count)?,
             false => t.try_operand(any_vector(f.vaddr, count, false))?,
         }
-        t.try_operand(self.scalar(f.srsrc * 4, 8))?;
+        t.try_operand(self.scalar(f.srsrc * 4 + f.srsrc_low, 8))?;
         if f.dmask != 0 {
             t.modifier(format_args!("dmask:{:#x}", f.dmask));
         }

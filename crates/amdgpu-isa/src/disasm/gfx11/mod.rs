@@ -1,4 +1,4 @@
-//! Encodings whose syntax on gfx11 is another than on gfx9, or that only gfx11 has.
+//! Encodings whose syntax on gfx11 is another than on gfx9, or that gfx9 doesn't have. gfx10 has most of them, with few differences.
 
 pub(super) mod dpp;
 #[cfg(test)]

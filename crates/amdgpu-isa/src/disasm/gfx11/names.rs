@@ -1,9 +1,12 @@
-//! The symbolic names of immediates that only gfx11 has, or that are others there than on gfx9.
+//! The symbolic names of immediates that only RDNA has, or that are others there than on gfx9.
 
 use std::fmt;
 
+use crate::target::Target;
+
 /// Returns the name of a hardware register; `None` if it has none.
-pub(in super::super) fn hardware_register(id: u16) -> Option<&'static str> {
+pub(in super::super) fn hardware_register(id: u16, target: Target) -> Option<&'static str> {
+    let gfx10 = target.is_gfx10();
     Some(match id {
         1 => "HW_REG_MODE",
         2 => "HW_REG_STATUS",
@@ -12,13 +15,18 @@ pub(in super::super) fn hardware_register(id: u16) -> Option<&'static str> {
         6 => "HW_REG_LDS_ALLOC",
         7 => "HW_REG_IB_STS",
         15 => "HW_REG_SH_MEM_BASES",
+        16 if gfx10 => "HW_REG_TBA_LO",
+        17 if gfx10 => "HW_REG_TBA_HI",
+        18 if gfx10 => "HW_REG_TMA_LO",
+        19 if gfx10 => "HW_REG_TMA_HI",
         18 => "HW_REG_PERF_SNAPSHOT_PC_LO",
         19 => "HW_REG_PERF_SNAPSHOT_PC_HI",
         20 => "HW_REG_FLAT_SCR_LO",
         21 => "HW_REG_FLAT_SCR_HI",
         23 => "HW_REG_HW_ID1",
         24 => "HW_REG_HW_ID2",
-        27 => "HW_REG_PERF_SNAPSHOT_DATA",
+        25 if gfx10 => "HW_REG_POPS_PACKER",
+        27 if !gfx10 => "HW_REG_PERF_SNAPSHOT_DATA",
         29 => "HW_REG_SHADER_CYCLES",
         _ => return None,
     })
@@ -158,7 +166,7 @@ impl fmt::Display for DependencyCounters {
 }
 
 /// Returns the modifier for the format of an MTBUF instruction; `None` for the default.
-pub(in super::super) fn buffer_format(format: u32) -> Option<String> {
+pub(in super::super) fn buffer_format(format: u32, target: Target) -> Option<String> {
     const FLOATS: &[&str] = &["UINT", "SINT", "FLOAT"];
     const SMALL: &[&str] = &["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT"];
     const HALVES: &[&str] = &["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "FLOAT"];
@@ -169,9 +177,9 @@ pub(in super::super) fn buffer_format(format: u32) -> Option<String> {
         ("8_8", SMALL),
         ("32", FLOATS),
         ("16_16", HALVES),
-        ("10_11_11", &["FLOAT"]),
-        ("11_11_10", &["FLOAT"]),
-        ("10_10_10_2", &["UNORM", "SNORM", "UINT", "SINT"]),
+        ("10_11_11", HALVES),
+        ("11_11_10", HALVES),
+        ("10_10_10_2", SMALL),
         ("2_10_10_10", SMALL),
         ("8_8_8_8", SMALL),
         ("32_32", FLOATS),
@@ -185,7 +193,13 @@ pub(in super::super) fn buffer_format(format: u32) -> Option<String> {
         Some(0) => return None,
         Some(number) => number as usize,
     };
-    for (size, kinds) in SIZES {
+    for (size, all_kinds) in SIZES {
+        let kinds: &[&str] = match size {
+            // Later generations have fewer of these.
+            "10_11_11" | "11_11_10" if !target.is_gfx10() => &["FLOAT"],
+            "10_10_10_2" if !target.is_gfx10() => &["UNORM", "SNORM", "UINT", "SINT"],
+            _ => all_kinds,
+        };
         match kinds.get(number) {
             Some(kind) => return Some(format!("format:[BUF_FMT_{size}_{kind}]")),
             None => number -= kinds.len(),

@@ -1,4 +1,4 @@
-//! SMEM of gfx11, and the instructions of SOP1, SOPK and SOPP that only gfx11 has.
+//! SMEM of gfx10 and gfx11, and the instructions of SOP1, SOPK and SOPP that only these have.
 
 use super::super::operand::{Operand, immediate};
 use super::super::scalar::Signed;
@@ -10,30 +10,32 @@ use crate::fields;
 use crate::row::flags::DESCRIPTOR;
 use crate::row::{Row, Ty};
 
-/// The code of `null`, which as an offset stands for none.
-const NULL: u32 = 124;
-const M0: u32 = 125;
-
 impl Words {
     pub(in super::super) fn scalar_load(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Smem::of(self.target, self.long()?);
         let row = self.row(Encoding::Smem, f.op)?;
         t.mnemonic(row.name, "");
-        self.reserved(row.access().is_none() && (f.glc || f.dlc))?;
+        let has_policy = row.access().is_some();
+        // LLVM ignores these bits on gfx10.
+        self.reserved(!has_policy && !self.target.is_gfx10() && (f.glc || f.dlc))?;
         if row.name.starts_with("s_atc_probe") {
             t.operand(immediate(f.sdata));
         } else if row.dst == Ty::None {
             // The instructions for caches have no operands.
             return Ok(());
-        } else if f.sdata >= M0 {
+        } else if matches!(f.sdata, 124..=127) && f.sdata != self.null() {
             // Loads can't write M0 or EXEC.
             return Err(NotAnInstruction);
         } else {
             t.try_operand(self.scalar(f.sdata, self.dwords(row.dst)))?;
         }
+        if row.name.starts_with("s_mem") {
+            // The clocks have no address.
+            return Ok(());
+        }
         t.try_operand(self.scalar(f.sbase * 2, if row.is(DESCRIPTOR) { 4 } else { 2 }))?;
         let offset = f.signed_offset();
-        if f.soffset == NULL && offset != 0 {
+        if f.soffset == self.null() && offset != 0 {
             t.operand(Signed(offset));
         } else {
             t.try_operand(self.scalar(f.soffset, 1))?;
@@ -41,12 +43,12 @@ impl Words {
                 t.modifier(format_args!("offset:{}", Signed(offset)));
             }
         }
-        t.flag(f.glc, "glc");
-        t.flag(f.dlc, "dlc");
+        t.flag(f.glc && has_policy, "glc");
+        t.flag(f.dlc && has_policy, "dlc");
         Ok(())
     }
 
-    /// Appends the immediate of an instruction of SOPP that has symbolic names on gfx11. Returns whether the instruction is one.
+    /// Appends the immediate of an instruction of SOPP that has symbolic names on RDNA. Returns whether the instruction is one.
     pub(in super::super) fn named_immediate(
         &self,
         t: &mut Text<'_>,
@@ -54,7 +56,9 @@ impl Words {
         imm: u16,
     ) -> Result<bool, NotAnInstruction> {
         match row.name {
-            "s_sendmsg" | "s_sendmsghalt" => t.operand(Message { bits: imm, gfx12: self.target.is_gfx12() }),
+            "s_sendmsg" | "s_sendmsghalt" if !self.target.is_gfx10() => {
+                t.operand(Message { bits: imm, gfx12: self.target.is_gfx12() });
+            }
             "s_delay_alu" => {
                 self.reserved(!Delay(imm).is_valid())?;
                 t.operand(Delay(imm));
@@ -62,6 +66,7 @@ impl Words {
             "s_clause"
             | "s_round_mode"
             | "s_set_inst_prefetch_distance"
+            | "s_inst_prefetch"
             | "s_ttracedata_imm"
             | "s_wait_event" => {
                 t.operand(Operand::Hex(u64::from(imm)));

@@ -1,6 +1,6 @@
-//! FLAT, GLOBAL and SCRATCH of gfx11 and gfx12.
+//! FLAT, GLOBAL and SCRATCH of RDNA.
 
-use super::super::memory::OFF;
+use super::super::memory::{OFF, loads_to_lds};
 use super::super::text::Text;
 use super::super::words::{NotAnInstruction, Words};
 use crate::encoding::Encoding;
@@ -9,8 +9,8 @@ use crate::row::Ty;
 use crate::row::flags::{ATOMIC, BY_LANE, TRANSPOSE};
 use crate::target::WaveSize;
 
-/// The code of `null`, which as an address stands for none.
-const NULL: u32 = 124;
+/// The code of SADDR in SCRATCH of gfx10 that stands for neither register. `null` stands for the vector register alone.
+const NEITHER: u32 = 127;
 
 impl Words {
     pub(in super::super) fn segment(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
@@ -27,16 +27,23 @@ impl Words {
         if encoding == Encoding::Global && row.access().is_none() {
             // Cache control has no operands.
             self.hint_and_scope(t, row, f.th, f.scope);
-            return if f.saddr == NULL { Ok(()) } else { Err(NotAnInstruction) };
+            return if f.saddr == self.null() { Ok(()) } else { Err(NotAnInstruction) };
         }
-        if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) {
+        let lds = f.lds && encoding != Encoding::Flat && loads_to_lds(row, self.target);
+        self.reserved(f.lds && !lds)?;
+        if row.dst != Ty::None && (!row.is(ATOMIC) || f.glc) && !lds {
             let shared = row.is(TRANSPOSE) && self.wave == WaveSize::Wave64;
             let registers = if shared { self.dwords(row.dst) / 2 } else { self.dwords(row.dst) };
             t.try_operand(self.vector(f.vdst, registers, false))?;
         }
-        self.reserved(encoding == Encoding::Flat && f.saddr != NULL)?;
-        let saddr = (encoding != Encoding::Flat && f.saddr != NULL).then_some(f.saddr);
+        self.reserved(f.reserved || encoding == Encoding::Flat && f.saddr != self.null())?;
+        // In SCRATCH of gfx10, the scalar register decides whether there is a vector register.
+        let decides = encoding == Encoding::Scratch && self.target.is_gfx10();
+        let is_scalar =
+            encoding != Encoding::Flat && f.saddr != self.null() && !(decides && f.saddr == NEITHER);
+        let saddr = is_scalar.then_some(f.saddr);
         let (has_vaddr, wide) = match encoding {
+            Encoding::Scratch if decides => (f.saddr == self.null(), false),
             Encoding::Scratch => (f.sve, false),
             _ => (true, saddr.is_none()),
         };
@@ -50,8 +57,10 @@ impl Words {
         }
         match saddr {
             _ if encoding == Encoding::Flat => {}
-            // EXEC can't be an address, but its low half can.
-            Some(126) if encoding == Encoding::Global && !row.is(BY_LANE) => return Err(NotAnInstruction),
+            // EXEC can't be an address, but its low half can. LLVM allows it where there is no vector register.
+            Some(126) if encoding == Encoding::Global && !row.is(BY_LANE) && !lds => {
+                return Err(NotAnInstruction);
+            }
             Some(127) => return Err(NotAnInstruction),
             Some(code) => {
                 t.try_operand(self.scalar(code, if encoding == Encoding::Global { 2 } else { 1 }))?
@@ -69,6 +78,7 @@ impl Words {
         for (set, name) in [(f.glc, "glc"), (f.slc, "slc"), (f.dlc, "dlc")] {
             t.flag(set, name);
         }
+        t.flag(lds, "lds");
         Ok(())
     }
 }

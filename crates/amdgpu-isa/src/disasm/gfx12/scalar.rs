@@ -25,7 +25,8 @@ impl Words {
             // `s_dcache_inv` has no operands.
             return Ok(());
         }
-        self.reserved(f.nv || f.scale_offset)?;
+        // gfx1250 has these bits.
+        self.reserved((f.nv || f.scale_offset) && row.access().is_some())?;
         if (prefetches || probes) && f.sdata > MOST {
             return Err(NotAnInstruction);
         }

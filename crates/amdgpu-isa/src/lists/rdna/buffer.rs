@@ -5,14 +5,14 @@ macro_rules! mubuf {
     ($make:ident) => {
         $make! {
             Mubuf:
-            buffer_load_format_x -1 0 0 0 = Mubuf buffer_load_format_x;
-            buffer_load_format_xy -1 1 1 1 = Mubuf buffer_load_format_xy;
-            buffer_load_format_xyz -1 2 2 2 = Mubuf buffer_load_format_xyz;
-            buffer_load_format_xyzw -1 3 3 3 = Mubuf buffer_load_format_xyzw;
-            buffer_store_format_x -1 4 4 4 = Mubuf buffer_store_format_x;
-            buffer_store_format_xy -1 5 5 5 = Mubuf buffer_store_format_xy;
-            buffer_store_format_xyz -1 6 6 6 = Mubuf buffer_store_format_xyz;
-            buffer_store_format_xyzw -1 7 7 7 = Mubuf buffer_store_format_xyzw;
+            buffer_load_format_x 0 0 0 0 = Mubuf buffer_load_format_x;
+            buffer_load_format_xy 1 1 1 1 = Mubuf buffer_load_format_xy;
+            buffer_load_format_xyz 2 2 2 2 = Mubuf buffer_load_format_xyz;
+            buffer_load_format_xyzw 3 3 3 3 = Mubuf buffer_load_format_xyzw;
+            buffer_store_format_x 4 4 4 4 = Mubuf buffer_store_format_x;
+            buffer_store_format_xy 5 5 5 5 = Mubuf buffer_store_format_xy;
+            buffer_store_format_xyz 6 6 6 6 = Mubuf buffer_store_format_xyz;
+            buffer_store_format_xyzw 7 7 7 7 = Mubuf buffer_store_format_xyzw;
             buffer_load_d16_format_x -1 8 8 8 = Mubuf buffer_load_format_d16_x;
             buffer_load_d16_format_xy -1 9 9 9 = Mubuf buffer_load_format_d16_xy;
             buffer_load_d16_format_xyz -1 10 10 10 = Mubuf buffer_load_format_d16_xyz;
@@ -45,8 +45,8 @@ macro_rules! mubuf {
             buffer_store_d16_hi_b16 -1 37 37 37 = Mubuf buffer_store_short_d16_hi;
             buffer_load_d16_hi_format_x -1 38 38 38 = Mubuf buffer_load_format_d16_hi_x;
             buffer_store_d16_hi_format_x -1 39 39 39 = Mubuf buffer_store_format_d16_hi_x;
-            buffer_gl0_inv -1 43 43 -1 = Mubuf buffer_gl0_inv;
-            buffer_gl1_inv -1 44 44 -1 = Mubuf buffer_gl1_inv;
+            buffer_gl0_inv 113 43 43 -1 = Mubuf buffer_gl0_inv;
+            buffer_gl1_inv 114 44 44 -1 = Mubuf buffer_gl1_inv;
             buffer_atomic_swap_b32 -1 51 51 51 = Mubuf buffer_atomic_swap;
             buffer_atomic_cmpswap_b32 -1 52 52 52 = Mubuf buffer_atomic_cmpswap;
             buffer_atomic_add_u32 -1 53 53 53 = Mubuf buffer_atomic_add;
@@ -85,6 +85,72 @@ macro_rules! mubuf {
             buffer_atomic_max_num_f32 -1 -1 -1 82 = Mubuf buffer_atomic_max_f32;
             buffer_atomic_pk_add_f16 -1 -1 -1 89 = Mubuf buffer_atomic_pk_add_f16;
             buffer_atomic_pk_add_bf16 -1 -1 -1 90 = Mubuf buffer_atomic_pk_add_bf16;
+            // gfx10.3 has most of these under the names of gfx9.
+            buffer_load_ubyte 8 -1 -1 -1 = Mubuf buffer_load_ubyte;
+            buffer_load_sbyte 9 -1 -1 -1 = Mubuf buffer_load_sbyte;
+            buffer_load_ushort 10 -1 -1 -1 = Mubuf buffer_load_ushort;
+            buffer_load_sshort 11 -1 -1 -1 = Mubuf buffer_load_sshort;
+            buffer_load_dword 12 -1 -1 -1 = Mubuf buffer_load_dword;
+            buffer_load_dwordx2 13 -1 -1 -1 = Mubuf buffer_load_dwordx2;
+            buffer_load_dwordx4 14 -1 -1 -1 = Mubuf buffer_load_dwordx4;
+            buffer_load_dwordx3 15 -1 -1 -1 = Mubuf buffer_load_dwordx3;
+            buffer_store_byte 24 -1 -1 -1 = Mubuf buffer_store_byte;
+            buffer_store_byte_d16_hi 25 -1 -1 -1 = Mubuf buffer_store_byte_d16_hi;
+            buffer_store_short 26 -1 -1 -1 = Mubuf buffer_store_short;
+            buffer_store_short_d16_hi 27 -1 -1 -1 = Mubuf buffer_store_short_d16_hi;
+            buffer_store_dword 28 -1 -1 -1 = Mubuf buffer_store_dword;
+            buffer_store_dwordx2 29 -1 -1 -1 = Mubuf buffer_store_dwordx2;
+            buffer_store_dwordx4 30 -1 -1 -1 = Mubuf buffer_store_dwordx4;
+            buffer_store_dwordx3 31 -1 -1 -1 = Mubuf buffer_store_dwordx3;
+            buffer_load_ubyte_d16 32 -1 -1 -1 = Mubuf buffer_load_ubyte_d16;
+            buffer_load_ubyte_d16_hi 33 -1 -1 -1 = Mubuf buffer_load_ubyte_d16_hi;
+            buffer_load_sbyte_d16 34 -1 -1 -1 = Mubuf buffer_load_sbyte_d16;
+            buffer_load_sbyte_d16_hi 35 -1 -1 -1 = Mubuf buffer_load_sbyte_d16_hi;
+            buffer_load_short_d16 36 -1 -1 -1 = Mubuf buffer_load_short_d16;
+            buffer_load_short_d16_hi 37 -1 -1 -1 = Mubuf buffer_load_short_d16_hi;
+            buffer_load_format_d16_hi_x 38 -1 -1 -1 = Mubuf buffer_load_format_d16_hi_x;
+            buffer_store_format_d16_hi_x 39 -1 -1 -1 = Mubuf buffer_store_format_d16_hi_x;
+            buffer_atomic_swap 48 -1 -1 -1 = Mubuf buffer_atomic_swap;
+            buffer_atomic_cmpswap 49 -1 -1 -1 = Mubuf buffer_atomic_cmpswap;
+            buffer_atomic_add 50 -1 -1 -1 = Mubuf buffer_atomic_add;
+            buffer_atomic_sub 51 -1 -1 -1 = Mubuf buffer_atomic_sub;
+            buffer_atomic_csub 52 -1 -1 -1 = Mubuf buffer_atomic_csub_u32;
+            buffer_atomic_smin 53 -1 -1 -1 = Mubuf buffer_atomic_smin;
+            buffer_atomic_umin 54 -1 -1 -1 = Mubuf buffer_atomic_umin;
+            buffer_atomic_smax 55 -1 -1 -1 = Mubuf buffer_atomic_smax;
+            buffer_atomic_umax 56 -1 -1 -1 = Mubuf buffer_atomic_umax;
+            buffer_atomic_and 57 -1 -1 -1 = Mubuf buffer_atomic_and;
+            buffer_atomic_or 58 -1 -1 -1 = Mubuf buffer_atomic_or;
+            buffer_atomic_xor 59 -1 -1 -1 = Mubuf buffer_atomic_xor;
+            buffer_atomic_inc 60 -1 -1 -1 = Mubuf buffer_atomic_inc;
+            buffer_atomic_dec 61 -1 -1 -1 = Mubuf buffer_atomic_dec;
+            buffer_atomic_fcmpswap 62 -1 -1 -1 = Mubuf buffer_atomic_cmpswap_f32;
+            buffer_atomic_fmin 63 -1 -1 -1 = Mubuf buffer_atomic_min_f32;
+            buffer_atomic_fmax 64 -1 -1 -1 = Mubuf buffer_atomic_max_f32;
+            buffer_atomic_swap_x2 80 -1 -1 -1 = Mubuf buffer_atomic_swap_x2;
+            buffer_atomic_cmpswap_x2 81 -1 -1 -1 = Mubuf buffer_atomic_cmpswap_x2;
+            buffer_atomic_add_x2 82 -1 -1 -1 = Mubuf buffer_atomic_add_x2;
+            buffer_atomic_sub_x2 83 -1 -1 -1 = Mubuf buffer_atomic_sub_x2;
+            buffer_atomic_smin_x2 85 -1 -1 -1 = Mubuf buffer_atomic_smin_x2;
+            buffer_atomic_umin_x2 86 -1 -1 -1 = Mubuf buffer_atomic_umin_x2;
+            buffer_atomic_smax_x2 87 -1 -1 -1 = Mubuf buffer_atomic_smax_x2;
+            buffer_atomic_umax_x2 88 -1 -1 -1 = Mubuf buffer_atomic_umax_x2;
+            buffer_atomic_and_x2 89 -1 -1 -1 = Mubuf buffer_atomic_and_x2;
+            buffer_atomic_or_x2 90 -1 -1 -1 = Mubuf buffer_atomic_or_x2;
+            buffer_atomic_xor_x2 91 -1 -1 -1 = Mubuf buffer_atomic_xor_x2;
+            buffer_atomic_inc_x2 92 -1 -1 -1 = Mubuf buffer_atomic_inc_x2;
+            buffer_atomic_dec_x2 93 -1 -1 -1 = Mubuf buffer_atomic_dec_x2;
+            buffer_atomic_fcmpswap_x2 94 -1 -1 -1 = Mubuf buffer_atomic_fcmpswap_x2;
+            buffer_atomic_fmin_x2 95 -1 -1 -1 = Mubuf buffer_atomic_min_f64;
+            buffer_atomic_fmax_x2 96 -1 -1 -1 = Mubuf buffer_atomic_max_f64;
+            buffer_load_format_d16_x 128 -1 -1 -1 = Mubuf buffer_load_format_d16_x;
+            buffer_load_format_d16_xy 129 -1 -1 -1 = Mubuf buffer_load_format_d16_xy;
+            buffer_load_format_d16_xyz 130 -1 -1 -1 = Mubuf buffer_load_format_d16_xyz;
+            buffer_load_format_d16_xyzw 131 -1 -1 -1 = Mubuf buffer_load_format_d16_xyzw;
+            buffer_store_format_d16_x 132 -1 -1 -1 = Mubuf buffer_store_format_d16_x;
+            buffer_store_format_d16_xy 133 -1 -1 -1 = Mubuf buffer_store_format_d16_xy;
+            buffer_store_format_d16_xyz 134 -1 -1 -1 = Mubuf buffer_store_format_d16_xyz;
+            buffer_store_format_d16_xyzw 135 -1 -1 -1 = Mubuf buffer_store_format_d16_xyzw;
         }
     };
 }
@@ -94,14 +160,14 @@ macro_rules! mtbuf {
     ($make:ident) => {
         $make! {
             Mtbuf:
-            tbuffer_load_format_x -1 0 0 0 = Mtbuf tbuffer_load_format_x;
-            tbuffer_load_format_xy -1 1 1 1 = Mtbuf tbuffer_load_format_xy;
-            tbuffer_load_format_xyz -1 2 2 2 = Mtbuf tbuffer_load_format_xyz;
-            tbuffer_load_format_xyzw -1 3 3 3 = Mtbuf tbuffer_load_format_xyzw;
-            tbuffer_store_format_x -1 4 4 4 = Mtbuf tbuffer_store_format_x;
-            tbuffer_store_format_xy -1 5 5 5 = Mtbuf tbuffer_store_format_xy;
-            tbuffer_store_format_xyz -1 6 6 6 = Mtbuf tbuffer_store_format_xyz;
-            tbuffer_store_format_xyzw -1 7 7 7 = Mtbuf tbuffer_store_format_xyzw;
+            tbuffer_load_format_x 0 0 0 0 = Mtbuf tbuffer_load_format_x;
+            tbuffer_load_format_xy 1 1 1 1 = Mtbuf tbuffer_load_format_xy;
+            tbuffer_load_format_xyz 2 2 2 2 = Mtbuf tbuffer_load_format_xyz;
+            tbuffer_load_format_xyzw 3 3 3 3 = Mtbuf tbuffer_load_format_xyzw;
+            tbuffer_store_format_x 4 4 4 4 = Mtbuf tbuffer_store_format_x;
+            tbuffer_store_format_xy 5 5 5 5 = Mtbuf tbuffer_store_format_xy;
+            tbuffer_store_format_xyz 6 6 6 6 = Mtbuf tbuffer_store_format_xyz;
+            tbuffer_store_format_xyzw 7 7 7 7 = Mtbuf tbuffer_store_format_xyzw;
             tbuffer_load_d16_format_x -1 8 8 8 = Mtbuf tbuffer_load_format_d16_x;
             tbuffer_load_d16_format_xy -1 9 9 9 = Mtbuf tbuffer_load_format_d16_xy;
             tbuffer_load_d16_format_xyz -1 10 10 10 = Mtbuf tbuffer_load_format_d16_xyz;
@@ -110,6 +176,15 @@ macro_rules! mtbuf {
             tbuffer_store_d16_format_xy -1 13 13 13 = Mtbuf tbuffer_store_format_d16_xy;
             tbuffer_store_d16_format_xyz -1 14 14 14 = Mtbuf tbuffer_store_format_d16_xyz;
             tbuffer_store_d16_format_xyzw -1 15 15 15 = Mtbuf tbuffer_store_format_d16_xyzw;
+            // gfx10.3 has most of these under the names of gfx9.
+            tbuffer_load_format_d16_x 8 -1 -1 -1 = Mtbuf tbuffer_load_format_d16_x;
+            tbuffer_load_format_d16_xy 9 -1 -1 -1 = Mtbuf tbuffer_load_format_d16_xy;
+            tbuffer_load_format_d16_xyz 10 -1 -1 -1 = Mtbuf tbuffer_load_format_d16_xyz;
+            tbuffer_load_format_d16_xyzw 11 -1 -1 -1 = Mtbuf tbuffer_load_format_d16_xyzw;
+            tbuffer_store_format_d16_x 12 -1 -1 -1 = Mtbuf tbuffer_store_format_d16_x;
+            tbuffer_store_format_d16_xy 13 -1 -1 -1 = Mtbuf tbuffer_store_format_d16_xy;
+            tbuffer_store_format_d16_xyz 14 -1 -1 -1 = Mtbuf tbuffer_store_format_d16_xyz;
+            tbuffer_store_format_d16_xyzw 15 -1 -1 -1 = Mtbuf tbuffer_store_format_d16_xyzw;
         }
     };
 }
