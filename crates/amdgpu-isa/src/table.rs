@@ -111,7 +111,7 @@ macro_rules! rdna {
                         Row {
                             name: stringify!($name),
                             encoding: Some(Encoding::$Encoding),
-                            op: [-1, -1, -1, $gfx103, $gfx11, $gfx115, $gfx12],
+                            op: [-1, -1, -1, $gfx11, $gfx115, $gfx12, $gfx103],
                             ..operation
                         }
                     },

@@ -13,14 +13,14 @@ pub enum Target {
     Gfx942,
     /// MI350 (CDNA 4).
     Gfx950,
-    /// gfx1030 to gfx1036 (RDNA 2).
-    Gfx103,
     /// gfx1100 to gfx1103 (RDNA 3).
     Gfx11,
     /// gfx1150 to gfx1153 (RDNA 3.5).
     Gfx115,
     /// gfx1200 and gfx1201 (RDNA 4).
     Gfx12,
+    /// gfx1030 to gfx1036 (RDNA 2).
+    Gfx103,
 }
 
 /// A generation of processors: the targets whose instructions have the same encodings.
@@ -58,17 +58,17 @@ const PROCESSORS: [(&str, Target); 13] = [
 const DEVICES: usize = 11;
 
 impl Target {
-    /// All targets, by their family and age.
+    /// All targets: those that the emulator executes, by their family and age, then the others.
     pub const ALL: [Target; 7] = [
         Target::Gfx90a,
         Target::Gfx942,
         Target::Gfx950,
-        Target::Gfx103,
         Target::Gfx11,
         Target::Gfx115,
         Target::Gfx12,
+        Target::Gfx103,
     ];
-    /// The targets whose code the emulator executes.
+    /// The targets whose code the emulator executes: the first ones of [`Target::ALL`].
     pub const EMULATED: [Target; 5] =
         [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115];
     /// The targets of the CDNA family, whose encodings are those of gfx9.

@@ -443,8 +443,8 @@ fn memory_mode<O: Rmw>(cx: &ExecContext, mode: Mode) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
         Target::Gfx942 | Target::Gfx950 => Mode(0xf0),
-        Target::Gfx11 | Target::Gfx115 if O::SUMS => Mode(0xe0),
-        Target::Gfx11 | Target::Gfx115 => mode,
+        Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 if O::SUMS => Mode(0xe0),
+        Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => mode,
     }
 }
 

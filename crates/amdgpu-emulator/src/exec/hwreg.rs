@@ -36,7 +36,7 @@ mod gfx11 {
 fn lds_granule(target: Target) -> u32 {
     match target {
         Target::Gfx90a | Target::Gfx942 => 512,
-        Target::Gfx11 | Target::Gfx115 => 1024,
+        Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => 1024,
         Target::Gfx950 => 1280,
     }
 }

@@ -63,7 +63,7 @@ pub struct Dispatch<'a> {
 fn has_sram_ecc(code: &TargetId, target: Target, device: bool) -> bool {
     match (target, code.sramecc) {
         (Target::Gfx942 | Target::Gfx950, _) => true,
-        (Target::Gfx11 | Target::Gfx115, _) => false,
+        (Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103, _) => false,
         (Target::Gfx90a, FeatureSetting::On) => true,
         (Target::Gfx90a, FeatureSetting::Off) => false,
         (Target::Gfx90a, FeatureSetting::Any | FeatureSetting::Unsupported) => device,

@@ -92,6 +92,8 @@ pub(crate) const fn number(target: Target) -> &'static str {
         Target::Gfx950 => "950",
         Target::Gfx11 => "11",
         Target::Gfx115 => "115",
+        Target::Gfx12 => "12",
+        Target::Gfx103 => "103",
     }
 }
 
