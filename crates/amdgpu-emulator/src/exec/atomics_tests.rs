@@ -302,7 +302,7 @@ fn memory_mode(op: Op, target: Target, mode: u32) -> u32 {
         Target::Gfx942 | Target::Gfx950 => 0xf0,
         // RDNA3 ISA, 13.2: in memory, sums flush denormals of sources, and nothing flushes those of results.
         Target::Gfx11 | Target::Gfx115 if op.kind == "add_f32" => 0xe0,
-        Target::Gfx11 | Target::Gfx115 => mode | 0xa0,
+        Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => mode | 0xa0,
     }
 }
 

@@ -74,7 +74,7 @@ pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option
     {
         return Some("a mask in vector registers");
     }
-    if ["image_sample", "image_gather4", "image_get_lod", "image_bvh", "ds_bvh"]
+    if ["image_bvh", "ds_bvh"]
         .iter()
         .any(|start| mnemonic.starts_with(start))
     {
