@@ -228,7 +228,8 @@ fn layers() {
                     at[2] = (lane % 6) as f32 - 1.0;
                 }
                 check(rig, kernel, &texture, &sampler, &coordinates, 300.0, &|at, component| {
-                    let [x, y, layer] = [at[0] * size[0] as f64, at[1] * size[1] as f64, at[2].clamp(0.0, 3.0)];
+                    let [x, y, layer] =
+                        [at[0] * size[0] as f64, at[1] * size[1] as f64, at[2].clamp(0.0, 3.0)];
                     let y = if axes < 2 { 0.0 } else { y };
                     sampler.value(&texture, 0, [x, y, layer], axes, component)
                 });
@@ -364,7 +365,8 @@ fn texels_of_buffers() {
         let format = if *is_gfx11 { 63 << 12 } else { 7 << 12 | 14 << 15 };
         let high = (base >> 32) as u32 | 16 << 16;
         let selects = 4 | 5 << 3 | 6 << 6 | 7 << 9;
-        let object = rig.words(&[base as u32, high, 100, selects | format, 0, 0, 0, 0, 15, 8, 100, 0, 0, 0, 0, 0]);
+        let object =
+            rig.words(&[base as u32, high, 100, selects | format, 0, 0, 0, 0, 15, 8, 100, 0, 0, 0, 0, 0]);
         let lanes: Vec<[f32; 4]> = (0..LANES).map(|lane| [(lane * 2) as f32, 0.0, 0.0, 0.0]).collect();
         let input: Vec<u32> = lanes.iter().flatten().map(|value| value.to_bits()).collect();
         let out = rig.words(&[0; 4 * LANES]);

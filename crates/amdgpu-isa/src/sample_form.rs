@@ -1,7 +1,7 @@
 //! What the name of an image instruction with a sampler says: which values its address has, in which order.
 //!
 //! The address has, from its first register on: an offset of texels, a bias of the level, a value to compare with, gradients,
-//! coordinates, and a level or a least level (RDNA3 ISA, 10.1.4; LLVM, `getAddrSizeMIMGOp`). Each of the first three has a register of
+//! coordinates, and a level or a least level (RDNA3 ISA, 10.3; LLVM, `getAddrSizeMIMGOp`). Each of the first three has a register of
 //! its own. The gradients are packed in pairs if they have 16 bits; so is what follows them, with `a16`.
 
 use crate::row::Row;

@@ -119,9 +119,7 @@ impl Numbers {
                 let limit = (1i64 << (bits - 1)) - 1;
                 i64::from(value as i32).clamp(-limit - 1, limit) as u32 & mask
             }
-            Numbers::Unorm | Numbers::Srgb => {
-                (float.clamp(0.0, 1.0) * ones(bits)).round_ties_even() as u32
-            }
+            Numbers::Unorm | Numbers::Srgb => (float.clamp(0.0, 1.0) * ones(bits)).round_ties_even() as u32,
             Numbers::Snorm => {
                 (float.clamp(-1.0, 1.0) * ones(bits - 1)).round_ties_even() as i32 as u32 & mask
             }

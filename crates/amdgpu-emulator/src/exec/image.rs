@@ -100,14 +100,13 @@ impl Shape {
 ///
 /// On gfx9 the image's descriptor decides how many there are. Those that every image of the instruction needs are returned.
 pub(crate) fn address_registers(i: &Inst, f: &fields::Mimg) -> impl Iterator<Item = u16> {
-    let i11 = is_gfx11(i);
     let coordinates = match COORDINATES.get(f.dim as usize) {
         _ if is_info(i) => 0,
-        _ if !i11 => 1 + usize::from(f.da),
+        _ if !is_gfx11(i) => 1 + usize::from(f.da),
         count => count.map_or(0, |count| *count),
     };
     let count = match SampleForm::of(i.row) {
-        Some(form) if i11 => form.registers(f.dim, f.a16) as usize,
+        Some(form) if is_gfx11(i) => form.registers(f.dim, f.a16) as usize,
         _ => {
             let count = coordinates + usize::from(has_level(i));
             if f.a16 { count.div_ceil(2) } else { count }
@@ -238,7 +237,14 @@ pub(crate) fn unmodelled(cx: &mut ExecContext, detail: impl Into<String>) -> Flo
 }
 
 /// Writes those of four values that `dmask` selects to a lane's registers.
-pub(crate) fn write(format: &Format, w: &mut Wave, i: &Inst, f: &fields::Mimg, lane: usize, values: [u32; 4]) {
+pub(crate) fn write(
+    format: &Format,
+    w: &mut Wave,
+    i: &Inst,
+    f: &fields::Mimg,
+    lane: usize,
+    values: [u32; 4],
+) {
     let mut chosen = [0; 4];
     let mut count = 0;
     for value in (0..4).filter(|n| f.dmask >> n & 1 != 0).map(|n| values[n]) {

@@ -143,7 +143,8 @@ impl Sampling {
                 if !self.form.half_gradients || n % 2 == 0 {
                     packed = dword();
                 }
-                let value = if self.form.half_gradients { half(packed, n % 2) } else { f32::from_bits(packed) };
+                let value =
+                    if self.form.half_gradients { half(packed, n % 2) } else { f32::from_bits(packed) };
                 *gradient = value.into();
             }
         }

@@ -1,6 +1,7 @@
 //! For tests: what a sampler reads, from the formulas of Vulkan's and Direct3D's documents in f64, on images whose texels a cursor finds one
 //! after the other.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use half::f16;
@@ -22,9 +23,13 @@ pub(crate) fn sampled_formats() -> Vec<TexelFormat> {
     plain_formats().into_iter().chain(srgb).collect()
 }
 
+/// The orders that a border's components have in memory, by their numbers (`TEX_BC_SWIZZLE` of ROCm's runtime).
+const BORDER_ORDERS: [&str; 6] = ["XYZW", "XWYZ", "WZYX", "WXYZ", "ZYXW", "YXWZ"];
+
 /// An image in memory of its own.
 pub(crate) struct Texture {
     pub(crate) surface: Surface,
+    border_order: usize,
     memory: Vec<u8>,
     places: BTreeMap<Place, usize>,
 }
@@ -59,7 +64,7 @@ impl Texture {
         let memory = texels(&mut b.random, format);
         assert!(places.values().all(|at| at + format.size() <= SIZE), "{surface:?}");
         b.rig.space.write(base, &memory).unwrap();
-        Texture { surface, memory, places }
+        Texture { surface, border_order: b.below(BORDER_ORDERS.len()), memory, places }
     }
 
     /// Returns what a load of a texel gives.
@@ -78,6 +83,22 @@ impl Texture {
             };
         }
         self.select(values)
+    }
+
+    /// Returns the descriptor.
+    pub(crate) fn words(&self, is_gfx11: bool) -> [u32; 8] {
+        let mut words = self.surface.words(is_gfx11);
+        let (word, at) = if is_gfx11 { (3, 25) } else { (4, 29) };
+        words[word] |= (self.border_order as u32) << at;
+        words
+    }
+
+    /// Returns what a border gives.
+    fn border(&self, values: [f64; 4]) -> [f64; 4] {
+        let place = |name: char| "XYZW".find(name).expect("a component");
+        let memory: Vec<f64> =
+            BORDER_ORDERS[self.border_order].chars().map(|name| values[place(name)]).collect();
+        self.select([memory[0], memory[1], memory[2], memory[3]])
     }
 
     fn select(&self, values: [f64; 4]) -> [f64; 4] {
@@ -208,8 +229,22 @@ pub(crate) struct Request {
 /// A texel's byte, or `None` for the border, and its weight.
 pub(crate) type Read = (Option<usize>, f64);
 
+/// How often something special was read.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) border: Cell<usize>,
+    pub(crate) other_faces: Cell<usize>,
+    pub(crate) corners: Cell<usize>,
+    pub(crate) two_levels: Cell<usize>,
+}
+
+fn count(of: &Cell<usize>) {
+    of.set(of.get() + 1);
+}
+
 /// An instruction on an image and a sampler.
 pub(crate) struct Reference<'a> {
+    pub(crate) seen: &'a Seen,
     pub(crate) texture: &'a Texture,
     pub(crate) filter: &'a Filter,
     pub(crate) named: Named,
@@ -244,10 +279,8 @@ fn project(face: usize, at: [i64; 2], size: f64) -> (usize, [i64; 2]) {
     let from = at.map(|at| (at as f64 + 0.5) / size * 2.0 - 1.0);
     let direction: [f64; 3] = std::array::from_fn(|n| middle[n] + from[0] * s[n] + from[1] * t[n]);
     let along = |axis: &[f64; 3]| axis.iter().zip(direction).map(|(a, b)| a * b).sum::<f64>();
-    let (other, depth) = (0..6)
-        .map(|n| (n, along(&FACES[n][0])))
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-        .expect("six faces");
+    let (other, depth) =
+        (0..6).map(|n| (n, along(&FACES[n][0]))).max_by(|a, b| a.1.total_cmp(&b.1)).expect("six faces");
     let to = [1, 2].map(|n| ((along(&FACES[other][n]) / depth + 1.0) / 2.0 * size).floor() as i64);
     (other, to)
 }
@@ -299,6 +332,9 @@ impl Reference<'_> {
             0 => vec![(0, 1.0)],
             2 if !self.named.gathers => {
                 let weight = inside - inside.floor();
+                if weight > 0.0 {
+                    count(&self.seen.two_levels);
+                }
                 vec![(inside.floor() as usize, 1.0 - weight), (inside.ceil() as usize, weight)]
             }
             _ => vec![(nearest as usize, 1.0)],
@@ -353,6 +389,7 @@ impl Reference<'_> {
                 _ => mirror(i),
             };
             if !(0..size).contains(&to[n]) {
+                count(&self.seen.border);
                 return None;
             }
         }
@@ -372,7 +409,10 @@ impl Reference<'_> {
         // Beyond a corner: that beyond the edge in x.
         let at = if outside(at[0]) { [at[0], at[1].clamp(0, size as i64 - 1)] } else { at };
         let (face, [x, y]) = match at.iter().any(|at| outside(*at)) {
-            true => project(slice % 6, at, size as f64),
+            true => {
+                count(&self.seen.other_faces);
+                project(slice % 6, at, size as f64)
+            }
             false => (slice % 6, at),
         };
         self.texture.places[&[x as u32, y as u32, (slice / 6 * 6 + face) as u32, level as u32]]
@@ -440,6 +480,7 @@ impl Reference<'_> {
                     continue;
                 }
                 // Three faces meet: the mean of the other three texels.
+                count(&self.seen.corners);
                 for (other_y, _) in &axes[1] {
                     for (other_x, _) in &axes[0] {
                         if (other_x, other_y) != (x, y) {
@@ -456,15 +497,16 @@ impl Reference<'_> {
     pub(crate) fn value(&self, byte: Option<usize>, lane: &Request) -> [f64; 4] {
         let values = match (byte, self.filter.border) {
             (Some(byte), _) => self.texture.texel(byte),
-            (_, 0) => self.texture.select([0.0; 4]),
-            (_, 1) => self.texture.select([0.0, 0.0, 0.0, 1.0]),
-            _ => self.texture.select([1.0; 4]),
+            (_, 0) => self.texture.border([0.0; 4]),
+            (_, 1) => self.texture.border([0.0, 0.0, 0.0, 1.0]),
+            _ => self.texture.border([1.0; 4]),
         };
         if !self.named.compares {
             return values;
         }
         let (a, b) = (lane.reference, values[0] as f32);
-        let passes = [false, a < b, a == b, a <= b, a > b, a != b, a >= b, true][self.filter.compare as usize];
+        let passes =
+            [false, a < b, a == b, a <= b, a > b, a != b, a >= b, true][self.filter.compare as usize];
         [f64::from(u8::from(passes)), 0.0, 0.0, 0.0]
     }
 }

@@ -4,7 +4,7 @@ use half::f16;
 
 use crate::exec::image_tests::{Fields, address_register, encode, format_of, names};
 use crate::exec::memory_model::MemoryModel;
-use crate::exec::sample_model::{Filter, Named, Reference, Request, Texture, sampled_formats};
+use crate::exec::sample_model::{Filter, Named, Reference, Request, Seen, Texture, sampled_formats};
 use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
 
@@ -98,7 +98,8 @@ impl Trial {
     fn address(&self, lane: usize) -> Vec<u32> {
         let (r, f, named) = (&self.requests[lane], self.fields, self.named);
         let pack = |values: &[f64]| -> Vec<u32> {
-            let halves: Vec<u32> = values.iter().map(|value| f16::from_f64(*value).to_bits().into()).collect();
+            let halves: Vec<u32> =
+                values.iter().map(|value| f16::from_f64(*value).to_bits().into()).collect();
             halves.chunks(2).map(|pair| pair[0] | pair.get(1).unwrap_or(&0x7bff) << 16).collect()
         };
         let mut all = Vec::new();
@@ -134,7 +135,7 @@ impl Trial {
 
     fn bind(&mut self, b: &mut MemoryModel) {
         let is_gfx11 = b.rig.target.is_gfx11();
-        for (n, word) in self.texture.surface.words(is_gfx11).into_iter().enumerate() {
+        for (n, word) in self.texture.words(is_gfx11).into_iter().enumerate() {
             b.rig.w.set_s32(8 + n as u16, word);
         }
         for (n, word) in self.filter.words().into_iter().enumerate() {
@@ -151,8 +152,9 @@ impl Trial {
         b.rig.w.set_exec(self.exec);
     }
 
-    pub(crate) fn reference(&self) -> Reference<'_> {
+    pub(crate) fn reference<'a>(&'a self, seen: &'a Seen) -> Reference<'a> {
         Reference {
+            seen,
             texture: &self.texture,
             filter: &self.filter,
             named: self.named,
@@ -177,10 +179,10 @@ fn assert_near(got: f64, want: f64, size: f64, halves: bool, what: &dyn Fn() -> 
 }
 
 /// Runs an instruction, and compares each lane's result. Returns how many were compared.
-fn check(b: &mut MemoryModel, trial: &Trial) -> usize {
+fn check(b: &mut MemoryModel, trial: &Trial, seen: &Seen) -> usize {
     let f = trial.fields;
     b.rig.run(&encode(&b.rig, trial.name, f));
-    let reference = trial.reference();
+    let reference = trial.reference(seen);
     let is_integer = matches!(trial.texture.surface.format.number, 4 | 5);
     let mut compared = 0;
     for lane in (0..LANES).filter(|lane| trial.exec >> lane & 1 != 0) {
@@ -189,7 +191,9 @@ fn check(b: &mut MemoryModel, trial: &Trial) -> usize {
         compared += 1;
         let values: Vec<[f64; 4]> = reads.iter().map(|(byte, _)| reference.value(*byte, request)).collect();
         let chosen: Vec<(usize, usize)> = match trial.named.gathers {
-            true => (0..4).map(|n| (n, if trial.named.compares { 0 } else { f.dmask.trailing_zeros() as usize })).collect(),
+            true => (0..4)
+                .map(|n| (n, if trial.named.compares { 0 } else { f.dmask.trailing_zeros() as usize }))
+                .collect(),
             false => (0..4).filter(|n| f.dmask >> n & 1 != 0).map(|n| (usize::MAX, n)).collect(),
         };
         for (place, (texel, component)) in chosen.into_iter().enumerate() {
@@ -213,7 +217,8 @@ fn check(b: &mut MemoryModel, trial: &Trial) -> usize {
                 assert_eq!(dword & mask, want as i64 as u32 & mask, "{}", what());
                 continue;
             }
-            let got = if f.d16 { f16::from_bits(dword as u16).to_f64() } else { f32::from_bits(dword).into() };
+            let got =
+                if f.d16 { f16::from_bits(dword as u16).to_f64() } else { f32::from_bits(dword).into() };
             assert_near(got, want, size, f.d16, &what);
         }
     }
@@ -222,18 +227,23 @@ fn check(b: &mut MemoryModel, trial: &Trial) -> usize {
 
 /// Runs each instruction of a kind on random images.
 fn run(seed: u64, start: &str, trials: usize) {
-    let mut compared = 0;
+    let (mut compared, seen) = (0, Seen::default());
     for mut b in MemoryModel::images(seed) {
         for name in names(&b, start).into_iter().filter(|name| *name != "image_gather4h") {
             let trials = if b.rig.target.is_gfx11() { trials } else { 60 };
             for _ in 0..trials {
                 let trial = Trial::random(&mut b, name);
-                compared += check(&mut b, &trial);
+                compared += check(&mut b, &trial, &seen);
                 b.rig.space.free(trial.texture.surface.base).unwrap();
             }
         }
     }
-    assert!(compared > 10_000, "{compared}");
+    let all = [&seen.border, &seen.other_faces, &seen.corners, &seen.two_levels].map(std::cell::Cell::get);
+    let needed = if start == "image_sample" { [10_000, 1_000, 50, 1_000] } else { [1_000, 100, 0, 0] };
+    assert!(
+        compared > 10_000 && all.iter().zip(needed).all(|(of, at_least)| *of >= at_least),
+        "{compared} {all:?}"
+    );
 }
 
 fn samples() {
@@ -251,7 +261,8 @@ fn levels() {
             let mut trial = Trial::random(&mut b, "image_get_lod");
             trial.fields = Fields { dmask: 3, d16: false, ..trial.fields };
             b.rig.run(&encode(&b.rig, trial.name, trial.fields));
-            let reference = trial.reference();
+            let seen = Seen::default();
+            let reference = trial.reference(&seen);
             for lane in (0..LANES).filter(|lane| trial.exec >> lane & 1 != 0) {
                 let level = reference.level(&trial.requests[lane], trial.square(lane));
                 let Some((all, _, inside)) = reference.levels(&trial.requests[lane], level) else { continue };
@@ -319,7 +330,10 @@ fn what_is_not_modelled_faults_by_name() {
         }),
     ] {
         let detail = faults(name, change);
-        assert!(detail.contains(says) && says.is_empty() == detail.is_empty(), "{detail:?} has to say {says:?}");
+        assert!(
+            detail.contains(says) && says.is_empty() == detail.is_empty(),
+            "{detail:?} has to say {says:?}"
+        );
     }
     // Nothing is bound.
     assert_eq!(faults("image_sample_lz", |image, _, _| *image = [0; 8]), "");

@@ -185,8 +185,7 @@ fn refuse(words: &[u32; 4], is_gfx11: bool) -> Result<(), String> {
         ]
     };
     let mut all = common.into_iter().chain(own);
-    let found = all.find(|((word, at, bits), _): &((usize, u32, u32), _)| {
-        words[*word] >> at & ((1 << bits) - 1) != 0
-    });
+    let found = all
+        .find(|((word, at, bits), _): &((usize, u32, u32), _)| words[*word] >> at & ((1 << bits) - 1) != 0);
     found.map_or(Ok(()), |(_, name)| Err(name.into()))
 }

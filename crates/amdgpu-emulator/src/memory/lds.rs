@@ -16,7 +16,9 @@ pub const MAX_LDS: u32 = 160 << 10;
 /// Returns the largest LDS of a workgroup on a target, in bytes (LLVM AMDGPU usage, "Processors"; CDNA4 ISA, 11.1).
 pub const fn max_lds(target: Target) -> u32 {
     match target {
-        Target::Gfx90a | Target::Gfx942 | Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => 64 << 10,
+        Target::Gfx90a | Target::Gfx942 | Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => {
+            64 << 10
+        }
         Target::Gfx950 => MAX_LDS,
     }
 }

@@ -217,7 +217,9 @@ fn class(encoding: Encoding, row: &Row) -> InstructionClass {
                 Some(AccessKind::Read) => InstructionClass::VmemLoad,
                 Some(AccessKind::Write) => InstructionClass::VmemStore,
                 Some(AccessKind::Atomic) => InstructionClass::VmemAtomic,
-                None if matches!(row.name, "image_get_resinfo" | "image_get_lod") => InstructionClass::VmemLoad,
+                None if matches!(row.name, "image_get_resinfo" | "image_get_lod") => {
+                    InstructionClass::VmemLoad
+                }
                 None => InstructionClass::Other,
             }
         }

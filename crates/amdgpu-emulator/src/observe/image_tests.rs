@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use crate::exec::image_tests::{Fields, Surface, encode, format_of, names};
 use crate::exec::inst::Code;
 use crate::exec::memory_model::MemoryModel;
+use crate::exec::sample_model::Seen;
 use crate::exec::sample_tests::Trial;
-use crate::state::wave::LANES;
 use crate::observe::accesses;
 use crate::observe::class::Info;
 use crate::observe::waits::Counting;
+use crate::state::wave::LANES;
 use crate::testing::test_wave::CODE;
 
 #[test]
@@ -80,9 +81,9 @@ fn observers_know_what_samplers_read() {
                 assert_eq!(result, Some((30, count)), "{name}");
                 let mut accesses = Vec::new();
                 accesses::find(&mut b.rig.w, &code.insts[0], about.addressing, &mut accesses);
-                let surface = &trial.texture.surface;
+                let (surface, seen) = (&trial.texture.surface, Seen::default());
                 for lane in (0..LANES).filter(|lane| trial.exec >> lane & 1 != 0) {
-                    let reads = trial.reference().reads(&trial.requests[lane], trial.square(lane));
+                    let reads = trial.reference(&seen).reads(&trial.requests[lane], trial.square(lane));
                     let Some(reads) = reads else { continue };
                     let size = surface.format.size() as u64;
                     let starts = reads.into_iter().filter_map(|(byte, _)| Some(surface.base + byte? as u64));

@@ -210,7 +210,9 @@ impl Counter {
 /// Returns the number of LDS's banks; see [`Profile::lds_bank_conflicts`].
 const fn banks(target: Target) -> usize {
     match target {
-        Target::Gfx90a | Target::Gfx942 | Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => 32,
+        Target::Gfx90a | Target::Gfx942 | Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => {
+            32
+        }
         Target::Gfx950 => 64,
     }
 }

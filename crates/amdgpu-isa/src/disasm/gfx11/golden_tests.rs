@@ -74,10 +74,7 @@ pub(in super::super) fn known_difference(words: &[u32; 3], text: &str) -> Option
     {
         return Some("a mask in vector registers");
     }
-    if ["image_bvh", "ds_bvh"]
-        .iter()
-        .any(|start| mnemonic.starts_with(start))
-    {
+    if ["image_bvh", "ds_bvh"].iter().any(|start| mnemonic.starts_with(start)) {
         return Some("an instruction of graphics");
     }
     if mnemonic.starts_with("image_") {
