@@ -11,9 +11,11 @@ mod disasm;
 mod encoding;
 mod error;
 pub mod fields;
+pub mod image_layout;
 mod lists;
 mod mnemonic;
 mod row;
+mod sample_form;
 mod table;
 mod target;
 
@@ -28,6 +30,7 @@ pub use mnemonic::{
     Vop3, Vop3p, Vopc, Vopd,
 };
 pub use row::{ILLEGAL, MemoryAccess, Row, Ty, flags};
+pub use sample_form::{SampleForm, SampleKind, SampleLevel};
 pub use target::{Generation, Isa, Target, WaveSize};
 
 /// Compiles and runs the README's example.

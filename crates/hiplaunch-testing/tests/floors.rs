@@ -36,7 +36,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "crates/amdgpu-isa",
-        &["disasm", "fields, table", "row", "mnemonic", "encoding", "target", "error, lists"],
+        &[
+            "disasm",
+            "fields, sample_form, table",
+            "row",
+            "mnemonic",
+            "encoding",
+            "target",
+            "error, image_layout, lists",
+        ],
     ),
     ("crates/amdgpu-emulator", &["host", "observe", "exec", "memory", "report, state"]),
     (

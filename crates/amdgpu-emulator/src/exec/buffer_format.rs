@@ -49,6 +49,8 @@ enum Numbers {
     Uint,
     Sint,
     Float,
+    /// Those of images: as [`Unorm`](Numbers::Unorm), but red, green and blue are not linear.
+    Srgb,
     /// The bits of memory, which loads and stores of images without conversion move (`image_load_pck`).
     Bits,
     /// The same, with the sign of components of 8 and 16 bits extended (`image_load_pck_sgn`).
@@ -65,6 +67,8 @@ impl Numbers {
             4 => Numbers::Uint,
             5 => Numbers::Sint,
             7 => Numbers::Float,
+            // Buffers have three bits for these numbers.
+            9 => Numbers::Srgb,
             _ => return None,
         })
     }
@@ -87,6 +91,7 @@ impl Numbers {
             Numbers::Uint | Numbers::Bits | Numbers::SignedBits => raw,
             Numbers::Sint => signed() as u32,
             Numbers::Unorm => ((f64::from(raw) / ones(bits)) as f32).to_bits(),
+            Numbers::Srgb => (linear(f64::from(raw) / ones(bits)) as f32).to_bits(),
             Numbers::Snorm => ((f64::from(signed()) / ones(bits - 1)).max(-1.0) as f32).to_bits(),
             Numbers::Uscaled => (raw as f32).to_bits(),
             Numbers::Sscaled => (signed() as f32).to_bits(),
@@ -114,7 +119,7 @@ impl Numbers {
                 let limit = (1i64 << (bits - 1)) - 1;
                 i64::from(value as i32).clamp(-limit - 1, limit) as u32 & mask
             }
-            Numbers::Unorm => (float.clamp(0.0, 1.0) * ones(bits)).round_ties_even() as u32,
+            Numbers::Unorm | Numbers::Srgb => (float.clamp(0.0, 1.0) * ones(bits)).round_ties_even() as u32,
             Numbers::Snorm => {
                 (float.clamp(-1.0, 1.0) * ones(bits - 1)).round_ties_even() as i32 as u32 & mask
             }
@@ -132,6 +137,11 @@ impl Numbers {
             },
         }
     }
+}
+
+/// Returns the linear value of a component of sRGB (IEC 61966-2-1).
+fn linear(value: f64) -> f64 {
+    if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
 }
 
 /// Rounds to an unsigned float with 5 bits of exponent and `mantissa` bits of mantissa. Negative numbers give 0.
@@ -219,7 +229,7 @@ impl Format {
     /// Returns the format without conversion of its components, whose sign is extended with `signed`.
     pub(crate) fn unconverted(self, signed: bool) -> Format {
         let numbers = if signed { Numbers::SignedBits } else { Numbers::Bits };
-        let outside = self.select.map(|select| u32::from(select == 1));
+        let outside = self.outside.map(|value| u32::from(value != 0));
         Format { numbers, truncates: false, outside, ..self }
     }
 
@@ -238,16 +248,32 @@ impl Format {
         let one = self.numbers.one();
         let mut components = [0, 0, 0, one];
         let mut at = 0;
-        for (component, bits) in components.iter_mut().zip(self.layout) {
+        for (n, (component, bits)) in components.iter_mut().zip(self.layout).enumerate() {
             let raw = words[at / 32] >> (at % 32) & (u32::MAX >> (32 - bits));
-            *component = self.numbers.decode(raw, *bits);
+            // Alpha is linear in sRGB.
+            let numbers = if self.numbers == Numbers::Srgb && n == 3 { Numbers::Unorm } else { self.numbers };
+            *component = numbers.decode(raw, *bits);
             at += *bits as usize;
         }
+        self.selected(components)
+    }
+
+    /// Returns what the format selects from four components.
+    pub(crate) fn selected(&self, components: [u32; 4]) -> [u32; 4] {
         self.select.map(|select| match select {
             0 => 0,
-            1 => one,
+            1 => self.numbers.one(),
             n => components[n as usize & 3],
         })
+    }
+
+    pub(crate) fn is_integer(&self) -> bool {
+        self.numbers.is_integer()
+    }
+
+    /// Returns the number one in a register.
+    pub(crate) fn one(&self) -> u32 {
+        self.numbers.one()
     }
 
     pub(crate) fn encode(&self, components: [u32; 4]) -> [u32; 4] {

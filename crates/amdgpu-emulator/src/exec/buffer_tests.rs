@@ -396,7 +396,7 @@ fn atomics_out_of_range_do_nothing() {
 }
 
 /// Returns the number of bits of each component of a data format, from the ISA document's names read backwards.
-fn components(data: u32) -> Vec<u32> {
+pub(crate) fn components(data: u32) -> Vec<u32> {
     let name = [
         "",
         "8",

@@ -111,8 +111,10 @@ fn unexecutable_instructions_fault_when_reached() {
         };
         assert_eq!(rig.try_run(&[privileged]), Err(FaultCause::Privileged));
     }
-    let image = [Encoding::Mimg.first_dword(Target::Gfx90a, 0, 0xf00), 0];
-    assert!(matches!(rig.try_run(&image), Err(FaultCause::Unimplemented { .. })));
+    // image_msaa_load v[0:3], v[0:2], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D_MSAA
+    let image = [Encoding::Mimg.first_dword(Target::Gfx11, 24, 0x118), 0];
+    let mut gfx11 = TestWave::new(Target::Gfx11, SimdLevel::best());
+    assert!(matches!(gfx11.try_run(&image), Err(FaultCause::Unimplemented { .. })));
     let traps = [rig.sopp("s_trap", 3), rig.sopp("s_trap", 2)];
     assert_eq!(rig.try_run(&traps), Err(FaultCause::Trap { id: 2 }));
     // Instructions that end or halt the wave, and the same ones with even constants.

@@ -1,15 +1,16 @@
-//! MIMG on gfx11: loads, stores and atomics of texels without a sampler (RDNA3 ISA, 10.1, 10.2, 10.4).
+//! MIMG: loads, stores and atomics of texels without a sampler (RDNA3 ISA, 10.1, 10.2, 10.4; Vega ISA, "Vector memory image
+//! instructions").
 
 use std::marker::PhantomData;
 
-use amdgpu_isa::{Mimg, Mnemonic, Target, fields};
+use amdgpu_isa::{Mimg, Mnemonic, SampleForm, SampleKind, Target, fields};
 
 use crate::exec::access::global_fault;
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
 use crate::exec::buffer::{load_part, store_part};
 use crate::exec::buffer_format::Format;
 use crate::exec::descriptor::FormatNumber;
-use crate::exec::image_descriptor::Image;
+use crate::exec::image_descriptor::{Image, kind};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors, flag};
 use crate::exec::notices::Who;
 use crate::memory::Wide;
@@ -22,8 +23,13 @@ use crate::state::wave::{LANES, Wave, lanes_of};
 const COORDINATES: [usize; 6] = [1, 2, 3, 3, 2, 3];
 const ONE_ARRAY: u32 = 4;
 
+pub(crate) fn is_gfx11(i: &Inst) -> bool {
+    i.flags & flag::GFX11 != 0
+}
+
 pub(crate) fn fields_of(i: &Inst) -> fields::Mimg {
-    fields::Mimg::of(Target::Gfx11, u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32)
+    let target = if is_gfx11(i) { Target::Gfx11 } else { Target::Gfx90a };
+    fields::Mimg::of(target, u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32)
 }
 
 /// Returns whether the last component of the address is a level.
@@ -56,23 +62,86 @@ fn is_info(i: &Inst) -> bool {
     i.row.mnemonic == Mnemonic::Mimg(Mimg::image_get_resinfo)
 }
 
-/// Returns the number of components of the address.
-fn components(i: &Inst, f: &fields::Mimg) -> usize {
-    let coordinates = if is_info(i) { 0 } else { COORDINATES.get(f.dim as usize).map_or(0, |count| *count) };
-    coordinates + usize::from(has_level(i))
+/// The dimension of an access.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    /// As the field `dim` of gfx11 numbers it.
+    pub(crate) dim: u32,
+    /// The number of coordinates. A further one than the dimension has is not used.
+    pub(crate) coordinates: usize,
 }
 
-/// Returns the registers of the address. Without a third dword they follow each other (10.1.5).
+impl Shape {
+    /// Returns the dimension of an instruction on an image: that which gfx11's instructions have, or the image's, whose layers gfx9's
+    /// address only with `da`.
+    ///
+    /// # Errors
+    /// What is not modelled.
+    pub(crate) fn of(i: &Inst, f: &fields::Mimg, image: &Image) -> Result<Shape, String> {
+        let dim = image.kind - kind::ONE;
+        if is_gfx11(i) {
+            return match dim == f.dim || is_info(i) {
+                true => Ok(Shape { dim, coordinates: COORDINATES[dim as usize] }),
+                _ => Err(format!("an image of type {} in an instruction for another one", image.kind)),
+            };
+        }
+        match (image.kind, f.da) {
+            (kind::CUBE, true) | (kind::THREE, false) => Ok(Shape { dim, coordinates: 3 }),
+            (kind::ONE_ARRAY, false) => Ok(Shape { dim: 0, coordinates: 1 }),
+            (kind::TWO_ARRAY, false) => Ok(Shape { dim: 1, coordinates: 2 }),
+            (kind::ONE | kind::ONE_ARRAY, _) => Ok(Shape { dim, coordinates: 1 + usize::from(f.da) }),
+            (kind::TWO | kind::TWO_ARRAY, _) => Ok(Shape { dim, coordinates: 2 + usize::from(f.da) }),
+            (kind, da) => Err(format!("images of type {kind} with da {}", u8::from(da))),
+        }
+    }
+}
+
+/// Returns the registers of the address. Without a third dword they follow each other (10.1.5). With it, only those after the fifth do.
+///
+/// On gfx9 the image's descriptor decides how many there are. Those that every image of the instruction needs are returned.
 pub(crate) fn address_registers(i: &Inst, f: &fields::Mimg) -> impl Iterator<Item = u16> {
-    let (nsa, first, more) = (f.nsa, i.src[0], i.raw[2].to_le_bytes());
-    let count = components(i, f);
-    let count = if f.a16 { count.div_ceil(2) } else { count };
-    (0..count).map(move |n| if nsa && n > 0 { more[n - 1].into() } else { first + n as u16 })
+    let coordinates = match COORDINATES.get(f.dim as usize) {
+        _ if is_info(i) => 0,
+        _ if !is_gfx11(i) => 1 + usize::from(f.da),
+        count => count.map_or(0, |count| *count),
+    };
+    let count = match SampleForm::of(i.row) {
+        Some(form) if is_gfx11(i) => form.registers(f.dim, f.a16) as usize,
+        _ => {
+            let count = coordinates + usize::from(has_level(i));
+            if f.a16 { count.div_ceil(2) } else { count }
+        }
+    };
+    let address = Address::of(i, f);
+    (0..count).map(move |n| address.register(n))
+}
+
+/// The registers of an address.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    first: u16,
+    /// The registers after the first one that a third dword names.
+    more: Option<[u8; 4]>,
+}
+
+impl Address {
+    pub(crate) fn of(i: &Inst, f: &fields::Mimg) -> Address {
+        Address { first: i.src[0], more: f.nsa.then(|| i.raw[2].to_le_bytes()) }
+    }
+
+    pub(crate) fn register(&self, n: usize) -> u16 {
+        match self.more {
+            Some([.., last]) if n > 4 => u16::from(last) + (n - 4) as u16,
+            Some(more) if n > 0 => more[n - 1].into(),
+            _ => self.first + n as u16,
+        }
+    }
 }
 
 /// Returns the number of registers of data.
-pub(crate) fn data_registers(f: &fields::Mimg) -> u16 {
-    let components = f.dmask.count_ones().max(1) as u16;
+pub(crate) fn data_registers(i: &Inst, f: &fields::Mimg) -> u16 {
+    let gathers = SampleForm::of(i.row).is_some_and(|form| form.kind == SampleKind::Gather);
+    let components = if gathers { 4 } else { f.dmask.count_ones().max(1) as u16 };
     if f.d16 { components.div_ceil(2) } else { components }
 }
 
@@ -80,12 +149,12 @@ pub(crate) fn data_registers(f: &fields::Mimg) -> u16 {
 ///
 /// # Errors
 /// What is not modelled.
-fn image_of(w: &Wave, i: &Inst, f: &fields::Mimg) -> Result<Option<Image>, String> {
+pub(crate) fn image_of(w: &Wave, i: &Inst, f: &fields::Mimg) -> Result<Option<Image>, String> {
     if f.tfe || f.lwe {
         return Err("image instructions that return a status (tfe, lwe)".into());
     }
     let words = std::array::from_fn(|n| if n < 4 || !f.r128 { w.s32(i.src[2] + n as u16) } else { 0 });
-    Image::of(words, f.r128, (!is_info(i)).then_some(f.dim))
+    Image::of(words, f.r128, is_gfx11(i))
 }
 
 /// The texels that the lanes of an instruction access.
@@ -102,31 +171,36 @@ impl Texels {
     /// What is not modelled.
     pub(crate) fn of(w: &Wave, i: &Inst) -> Result<Texels, String> {
         let f = fields_of(i);
-        let mut texels = Texels {
-            format: Format::new(FormatNumber::Unified(0), [0; 4], true),
-            at: Wide([0; LANES]),
-            inside: 0,
-        };
+        let mut texels = Texels { format: nothing(i), at: Wide([0; LANES]), inside: 0 };
         let Some(image) = image_of(w, i, &f)? else { return Ok(texels) };
+        let shape = Shape::of(i, &f, &image)?;
         texels.format = match unconverted(i) {
             Some(signed) => image.format().unconverted(signed),
             None => image.format(),
         };
-        let mut values = [[0; 4]; LANES];
-        addresses(w, i, &f, &mut values);
-        check_levels(w, i, &f, &values)?;
+        if image.is_srgb() && i.row.access() != Some(amdgpu_isa::MemoryAccess::Load) {
+            return Err("stores and atomics of images of sRGB".into());
+        }
         // No component is asked for, and no memory is read (table 48, DMASK).
         if f.dmask == 0 {
             return Ok(texels);
         }
+        let mut values = [[0; 4]; LANES];
+        addresses(w, i, &f, shape.coordinates, &mut values);
+        let mut view = (0, image.view(0));
         for lane in lanes_of(w.exec()) {
             let [x, y, slice, _] = values[lane];
-            let address = match f.dim {
-                ONE_ARRAY => image.address(x, 0, y),
+            let level = if has_level(i) { values[lane][shape.coordinates] } else { 0 };
+            if level != view.0 {
+                view = (level, image.view(level));
+            }
+            let Some(view) = &view.1 else { continue };
+            let address = match shape.dim {
+                ONE_ARRAY => view.address(x, 0, y),
                 dim => {
-                    let count = COORDINATES.get(dim as usize).map_or(0, |count| *count);
+                    let count = COORDINATES[dim as usize];
                     let or = |n: usize, value| if n < count { value } else { 0 };
-                    image.address(x, or(1, y), or(2, slice))
+                    view.address(x, or(1, y), or(2, slice))
                 }
             };
             if let Some(address) = address {
@@ -138,39 +212,39 @@ impl Texels {
     }
 }
 
-/// Reads the components of each lane's address: unsigned integers, with `a16` two in a register (10.1.3).
-fn addresses(w: &Wave, i: &Inst, f: &fields::Mimg, values: &mut [[u32; 4]; LANES]) {
-    let count = components(i, f);
-    for (n, register) in address_registers(i, f).enumerate() {
-        for (values, dword) in values.iter_mut().zip(w.v(register).flat()) {
-            if !f.a16 {
-                values[n] = *dword;
-                continue;
-            }
-            values[2 * n] = dword & 0xffff;
-            if 2 * n + 1 < count {
-                values[2 * n + 1] = dword >> 16;
-            }
+/// Returns the format of no image.
+pub(crate) fn nothing(i: &Inst) -> Format {
+    Format::new(FormatNumber::Unified(0), [0; 4], is_gfx11(i))
+}
+
+/// Reads the coordinates of each lane's address and the level after them: unsigned integers, with `a16` two in a register (10.1.3).
+fn addresses(w: &Wave, i: &Inst, f: &fields::Mimg, coordinates: usize, values: &mut [[u32; 4]; LANES]) {
+    let count = coordinates + usize::from(has_level(i));
+    let address = Address::of(i, f);
+    for n in 0..count {
+        let (register, shift) = if f.a16 { (n / 2, 16 * (n % 2)) } else { (n, 0) };
+        let mask = if f.a16 { 0xffff } else { u32::MAX };
+        for (values, dword) in values.iter_mut().zip(w.v(address.register(register)).flat()) {
+            values[n] = dword >> shift & mask;
         }
     }
 }
 
-/// Checks that the active lanes ask for the only level.
-fn check_levels(w: &Wave, i: &Inst, f: &fields::Mimg, values: &[[u32; 4]; LANES]) -> Result<(), String> {
-    if has_level(i) && lanes_of(w.exec()).any(|lane| values[lane][components(i, f) - 1] != 0) {
-        return Err("levels of images above the first".into());
-    }
-    Ok(())
-}
-
 /// Faults because something is not modelled.
 #[cold]
-fn unmodelled(cx: &mut ExecContext, detail: impl Into<String>) -> Flow {
+pub(crate) fn unmodelled(cx: &mut ExecContext, detail: impl Into<String>) -> Flow {
     cx.fault(FaultCause::Unimplemented { detail: detail.into() })
 }
 
 /// Writes those of four values that `dmask` selects to a lane's registers.
-fn write(format: &Format, w: &mut Wave, i: &Inst, f: &fields::Mimg, lane: usize, values: [u32; 4]) {
+pub(crate) fn write(
+    format: &Format,
+    w: &mut Wave,
+    i: &Inst,
+    f: &fields::Mimg,
+    lane: usize,
+    values: [u32; 4],
+) {
     let mut chosen = [0; 4];
     let mut count = 0;
     for value in (0..4).filter(|n| f.dmask >> n & 1 != 0).map(|n| values[n]) {
@@ -274,20 +348,13 @@ fn info(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         Err(detail) => return unmodelled(cx, detail),
     };
     let mut values = [[0; 4]; LANES];
-    addresses(w, i, &f, &mut values);
-    let Some(image) = image else {
-        return write_info(w, i, &f, [0; 4]);
-    };
-    match check_levels(w, i, &f, &values) {
-        Ok(()) => write_info(w, i, &f, [image.width, image.height, image.slices, 1]),
-        Err(detail) => unmodelled(cx, detail),
-    }
-}
-
-fn write_info(w: &mut Wave, i: &Inst, f: &fields::Mimg, values: [u32; 4]) -> Flow {
-    let plain = Format::new(FormatNumber::Unified(0), [0; 4], true);
+    addresses(w, i, &f, 0, &mut values);
+    let plain = nothing(i);
     for lane in lanes_of(w.exec()) {
-        write(&plain, w, i, f, lane, values);
+        let levels = image.as_ref().map_or(0, |image| image.levels);
+        let view = image.as_ref().and_then(|image| image.view(values[lane][0]));
+        let [width, height, slices] = view.map_or([0; 3], |view| [view.width, view.height, view.slices]);
+        write(&plain, w, i, &f, lane, [width, height, slices, levels]);
     }
     Flow::Next
 }
@@ -325,5 +392,5 @@ fn rmw<O: Rmw>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, texels: &Texels) ->
 /// Returns the number of registers of an atomic's result.
 pub(crate) fn result_registers(i: &Inst, f: &fields::Mimg) -> u16 {
     let is_swap = i.row.mnemonic == Mnemonic::Mimg(Mimg::image_atomic_cmpswap);
-    data_registers(f) / if is_swap { 2 } else { 1 }
+    data_registers(i, f) / if is_swap { 2 } else { 1 }
 }

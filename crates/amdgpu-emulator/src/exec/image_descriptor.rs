@@ -1,37 +1,120 @@
-//! Image descriptors of gfx11: the fields of the eight SGPRs that MIMG takes (RDNA3 ISA, 10.5, table 50), and where they put the
-//! texels of a linear image.
+//! Image descriptors: the fields of the eight SGPRs that MIMG takes (RDNA3 ISA, 10.5, table 50; of gfx9, Vega ISA, "Image resource
+//! descriptor", with the names of ROCm's `resource_ai.h`), and where they put the texels of a linear image.
+
+use amdgpu_isa::image_layout::{ImageLevel, ImageSize, ROW_ALIGNMENT};
 
 use crate::exec::buffer_format::Format;
 use crate::exec::descriptor::FormatNumber;
 
-/// A texel's size, in bytes, that rows begin at multiples of: addrlib aligns linear rows to it
-/// (`HwlComputeSurfaceInfoLinear`), and Mesa requires it of pitches in descriptors.
-const ROW_ALIGNMENT: u32 = 256;
-
-/// The numbers of the types of images. That of the instruction's dimension is smaller by 8.
-mod kind {
-    pub(super) const ONE: u32 = 8;
-    pub(super) const TWO: u32 = 9;
-    pub(super) const THREE: u32 = 10;
-    pub(super) const ONE_ARRAY: u32 = 12;
+/// The numbers of the types of images. That of the dimension of an instruction of gfx11 is smaller by 8.
+pub(crate) mod kind {
+    pub(crate) const ONE: u32 = 8;
+    pub(crate) const TWO: u32 = 9;
+    pub(crate) const THREE: u32 = 10;
+    pub(crate) const CUBE: u32 = 11;
+    pub(crate) const ONE_ARRAY: u32 = 12;
+    pub(crate) const TWO_ARRAY: u32 = 13;
     pub(super) const FIRST_WITH_SAMPLES: u32 = 14;
 }
 
-/// An image in linear memory, with one level.
+/// The number format of sRGB, as gfx9 numbers it, and gfx11's formats with it: their number, and the data format.
+const SRGB: u32 = 9;
+const SRGB_OF_GFX11: [(u32, u32); 3] = [(64, 1), (65, 3), (66, 10)];
+
+/// The fields that both generations have, in other places.
+struct Fields {
+    format: FormatNumber,
+    /// The number of texels of a row less 1, and the number of rows less 1.
+    width: u32,
+    height: u32,
+    /// The last slice that the descriptor shows, or the depth less 1.
+    last: u32,
+    first: u32,
+    /// The explicit number of texels from a row to the next one.
+    pitch: Option<u32>,
+    /// The number of the image's last level.
+    last_level: u32,
+    /// The least level, in parts of a level.
+    least: u32,
+    is_compressed: bool,
+    /// The order of a border's components.
+    border: u32,
+}
+
+impl Fields {
+    fn of_gfx9(words: &[u32; 8]) -> Fields {
+        let pitch = words[4] >> 13 & 0xffff;
+        Fields {
+            format: FormatNumber::Split(words[1] >> 20 & 0x3f, words[1] >> 26 & 15),
+            width: words[2] & 0x3fff,
+            height: words[2] >> 14 & 0x3fff,
+            last: words[4] & 0x1fff,
+            first: words[5] & 0x1fff,
+            pitch: (pitch != 0).then_some(pitch + 1),
+            last_level: words[5] >> 28,
+            least: words[1] >> 8 & 0xfff,
+            is_compressed: words[6] >> 21 & 1 != 0,
+            border: words[4] >> 29,
+        }
+    }
+
+    fn of_gfx11(words: &[u32; 8]) -> Fields {
+        let kind = words[3] >> 28;
+        let format = words[1] >> 20 & 0xff;
+        let format = match SRGB_OF_GFX11.iter().find(|(number, _)| *number == format) {
+            Some((_, data)) => FormatNumber::Split(*data, SRGB),
+            None => FormatNumber::Unified(format),
+        };
+        // Only these types have a pitch, in the place of the last slice, and only if it is larger than the width (table 50).
+        let has_pitch = matches!(kind, kind::ONE | kind::TWO);
+        let (width, pitch) = (words[1] >> 30 | (words[2] & 0xfff) << 2, words[4] & 0x3fff);
+        Fields {
+            format,
+            width,
+            height: words[2] >> 14 & 0x3fff,
+            last: if has_pitch { 0 } else { words[4] & 0x1fff },
+            // Without the bit in word 5, a three-dimensional image has no first slice.
+            first: if kind == kind::THREE && words[5] & 1 == 0 { 0 } else { words[4] >> 16 & 0x1fff },
+            pitch: (has_pitch && pitch > width).then_some(pitch + 1),
+            last_level: words[1] >> 16 & 15,
+            least: words[5] >> 27 | (words[6] & 0x7f) << 5,
+            is_compressed: words[6] >> 21 & 1 != 0,
+            border: words[3] >> 25 & 7,
+        }
+    }
+}
+
+/// An image in linear memory.
 pub(crate) struct Image {
     base: u64,
-    pub(crate) width: u32,
-    pub(crate) height: u32,
+    pub(crate) kind: u32,
+    size: ImageSize,
+    /// The explicit number of bytes from a row of the only level to the next one.
+    row: Option<u64>,
     /// The first slice that the descriptor shows: a layer of an array, a face of a cube, or a depth.
     first: u32,
-    /// The number of slices from there on.
-    pub(crate) slices: u32,
-    /// The number of bytes from a row to the next one, and from a slice to the next one.
-    row: u64,
-    slice: u64,
-    texel: u64,
+    first_level: u32,
+    /// The number of levels that the descriptor shows.
+    pub(crate) levels: u32,
+    /// The least level that a sampler reads, in parts of a level.
+    pub(crate) least: u32,
+    /// Which component of a border is in each component of memory.
+    pub(crate) border: [usize; 4],
     number: FormatNumber,
     select: [u32; 4],
+    is_gfx11: bool,
+}
+
+/// What an image's descriptor shows of one level.
+pub(crate) struct View {
+    base: u64,
+    texel: u64,
+    first: u32,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    /// The number of slices from the first one that is shown.
+    pub(crate) slices: u32,
+    level: ImageLevel,
 }
 
 impl Image {
@@ -40,68 +123,109 @@ impl Image {
     ///
     /// # Errors
     /// What is not modelled.
-    pub(crate) fn of(words: [u32; 8], short: bool, dim: Option<u32>) -> Result<Option<Image>, String> {
+    pub(crate) fn of(words: [u32; 8], short: bool, is_gfx11: bool) -> Result<Option<Image>, String> {
         if words == [0; 8] {
             return Ok(None);
         }
         let kind = words[3] >> 28;
-        check_kind(kind, short, dim)?;
-        check_layout(&words)?;
-        let number = FormatNumber::Unified(words[1] >> 20 & 0xff);
+        check_kind(kind, short)?;
+        let fields = if is_gfx11 { Fields::of_gfx11(&words) } else { Fields::of_gfx9(&words) };
+        if words[3] >> 20 & 0x1f != 0 {
+            return Err(format!("tiled images (swizzle mode {})", words[3] >> 20 & 0x1f));
+        }
+        if fields.is_compressed {
+            return Err("compressed images".into());
+        }
         let select = [0, 3, 6, 9].map(|at| words[3] >> at & 7);
-        let texel = Format::new(number, select, true).size();
+        let texel = Format::new(fields.format, select, is_gfx11).size();
         // addrlib divides 256 bytes by a texel, which three dwords don't do.
         if !texel.is_power_of_two() {
-            return Err(format!("images with format {}", words[1] >> 20 & 0xff));
+            return Err(format!("images with format {}", named(fields.format)));
         }
-        let width = (words[1] >> 30 | (words[2] & 0xfff) << 2) + 1;
-        let height = match kind {
-            kind::ONE | kind::ONE_ARRAY => 1,
-            _ => (words[2] >> 14 & 0x3fff) + 1,
+        let is_flat = matches!(kind, kind::ONE | kind::TWO);
+        let first = if is_flat { 0 } else { fields.first };
+        let size = ImageSize {
+            width: fields.width + 1,
+            height: if matches!(kind, kind::ONE | kind::ONE_ARRAY) { 1 } else { fields.height + 1 },
+            slices: if is_flat { 1 } else { fields.last + 1 },
+            has_depth: kind == kind::THREE,
+            texel,
         };
-        let (depth, base_array) = (words[4] & 0x1fff, words[4] >> 16 & 0x1fff);
-        let (first, last) = match kind {
-            kind::ONE | kind::TWO => (0, 0),
-            // Without this bit, a three-dimensional image has no first slice.
-            kind::THREE if words[5] & 1 == 0 => (0, depth),
-            _ => (base_array, depth),
-        };
-        let row = u64::from(pitch(kind, width, texel, words[4] & 0x3fff)? * texel);
+        let (first_level, last_level) = (words[3] >> 12 & 15, words[3] >> 16 & 15);
+        check_levels(&size, first, first_level, last_level.max(fields.last_level))?;
+        if last_level < first_level {
+            return Err("images whose last level is before the first".into());
+        }
+        let has_levels = fields.last_level.max(last_level) > 0;
         Ok(Some(Image {
             base: u64::from(words[0]) << 8 | u64::from(words[1] & 0xff) << 40,
-            width,
-            height,
+            kind,
+            size,
+            row: row(&size, fields.pitch, has_levels)?,
             first,
-            slices: (last + 1).saturating_sub(first),
-            row,
-            slice: row * u64::from(height),
-            texel: texel.into(),
-            number,
+            first_level,
+            levels: last_level - first_level + 1,
+            least: fields.least,
+            border: border(fields.border)?,
+            number: fields.format,
             select,
+            is_gfx11,
         }))
     }
 
     pub(crate) fn format(&self) -> Format {
-        Format::new(self.number, self.select, true)
+        Format::new(self.number, self.select, self.is_gfx11)
     }
 
-    /// Returns the address of a texel; `None` if there is no such texel.
-    pub(crate) fn address(&self, x: u32, y: u32, slice: u32) -> Option<u64> {
-        (x < self.width && y < self.height && slice < self.slices).then(|| {
-            let slice = u64::from(self.first + slice) * self.slice;
-            let inside = u64::from(y) * self.row + u64::from(x) * self.texel;
-            self.base.wrapping_add(slice + inside)
+    /// Returns whether memory has sRGB.
+    pub(crate) fn is_srgb(&self) -> bool {
+        self.number.parts().1 == SRGB
+    }
+
+    /// Returns a level, counted from the first one that the descriptor shows; `None` if it doesn't show it.
+    pub(crate) fn view(&self, number: u32) -> Option<View> {
+        if number >= self.levels {
+            return None;
+        }
+        let mut level = self.size.level(self.first_level + number);
+        if let Some(row) = self.row {
+            level.row = row;
+            level.slice = row * u64::from(level.height);
+        }
+        Some(View {
+            base: self.base,
+            texel: self.size.texel.into(),
+            first: self.first,
+            width: level.width,
+            height: level.height,
+            slices: level.slices.saturating_sub(self.first),
+            level,
         })
     }
 }
 
-/// Checks the type of the image: that of the instruction's dimension, if it has one.
-fn check_kind(kind: u32, short: bool, dim: Option<u32>) -> Result<(), String> {
+impl View {
+    /// Returns the address of a texel; `None` if there is no such texel.
+    pub(crate) fn address(&self, x: u32, y: u32, slice: u32) -> Option<u64> {
+        (x < self.width && y < self.height && slice < self.slices).then(|| {
+            let slice = u64::from(self.first + slice) * self.level.slice;
+            let inside = u64::from(y) * self.level.row + u64::from(x) * self.texel;
+            self.base.wrapping_add(self.level.offset + slice + inside)
+        })
+    }
+}
+
+fn named(format: FormatNumber) -> String {
+    match format {
+        FormatNumber::Unified(number) => number.to_string(),
+        FormatNumber::Split(data, number) => format!("{data} of numbers {number}"),
+    }
+}
+
+/// Checks the type of the image.
+fn check_kind(kind: u32, short: bool) -> Result<(), String> {
     if !(kind::ONE..kind::FIRST_WITH_SAMPLES).contains(&kind) {
         return Err(format!("images of type {kind}, which are reserved or have several samples"));
-    }
-    if dim.is_some_and(|dim| kind != kind::ONE + dim) {
-        return Err(format!("an image of type {kind} in an instruction for another one"));
     }
     // Table 50: the descriptor of 128 bits is for these types.
     if short && kind > kind::TWO {
@@ -110,30 +234,31 @@ fn check_kind(kind: u32, short: bool, dim: Option<u32>) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the image is linear, not compressed, and has one level.
-fn check_layout(words: &[u32; 8]) -> Result<(), String> {
-    if words[3] >> 20 & 0x1f != 0 {
-        return Err(format!("tiled images (swizzle mode {})", words[3] >> 20 & 0x1f));
-    }
-    // The document doesn't say where levels are.
-    if words[1] >> 16 & 15 != 0 || words[3] >> 12 & 0xff != 0 {
-        return Err("images with several levels".into());
-    }
-    if words[6] >> 21 & 1 != 0 {
-        return Err("compressed images".into());
+fn check_levels(size: &ImageSize, first: u32, first_level: u32, last_level: u32) -> Result<(), String> {
+    // The slices of a level are counted by the descriptor's last one, which halves of a depth don't have.
+    if size.has_depth && first > 0 && (first_level, last_level) != (0, 0) {
+        return Err("a part of the depth of images with several levels".into());
     }
     Ok(())
 }
 
-/// Returns the number of texels from a row to the next one. `field` is the descriptor's pitch, which only these types have, and
-/// only if it is larger than the width (table 50).
-fn pitch(kind: u32, width: u32, texel: u32, field: u32) -> Result<u32, String> {
-    let unit = ROW_ALIGNMENT / texel;
-    match kind {
-        kind::ONE | kind::TWO if field + 1 > width && (field + 1) % unit != 0 => {
-            Err(format!("images with a pitch of {} bytes, no multiple of 256", (field + 1) * texel))
+/// Returns the number of bytes from a row to the next one, if it is not that of the layout.
+fn row(size: &ImageSize, pitch: Option<u32>, has_levels: bool) -> Result<Option<u64>, String> {
+    let Some(pitch) = pitch.filter(|pitch| *pitch >= size.width) else { return Ok(None) };
+    let row = u64::from(pitch) * u64::from(size.texel);
+    match row == size.level(0).row {
+        true => Ok(None),
+        _ if row % u64::from(ROW_ALIGNMENT) != 0 => {
+            Err(format!("images with a pitch of {row} bytes, no multiple of 256"))
         }
-        kind::ONE | kind::TWO if field + 1 > width => Ok(field + 1),
-        _ => Ok(width.next_multiple_of(unit)),
+        _ if has_levels => Err("images with a pitch and several levels".into()),
+        _ => Ok(Some(row)),
     }
+}
+
+/// Returns which component of a border is in each component of memory (Mesa and ROCm, `BC_SWIZZLE`).
+fn border(order: u32) -> Result<[usize; 4], String> {
+    const ORDERS: [[usize; 4]; 6] =
+        [[0, 1, 2, 3], [0, 3, 1, 2], [3, 2, 1, 0], [3, 0, 1, 2], [2, 1, 0, 3], [1, 0, 3, 2]];
+    ORDERS.get(order as usize).copied().ok_or_else(|| format!("a border's order {order}"))
 }

@@ -131,6 +131,11 @@ impl MemoryModel {
         })
     }
 
+    /// Returns the models of the targets that have image instructions.
+    pub(crate) fn images(seed: u64) -> impl Iterator<Item = MemoryModel> {
+        MemoryModel::every(seed).filter(|b| b.rig.target == Target::Gfx90a || b.rig.target.is_gfx11())
+    }
+
     /// Copies the model's memory to the wave's.
     pub(crate) fn fill(&mut self) {
         for n in 0..2 {

@@ -16,6 +16,7 @@ pub(crate) mod buffer_format;
 pub(crate) mod carry;
 pub(crate) mod control;
 pub(crate) mod convert;
+pub(crate) mod cube;
 pub(crate) mod decode;
 pub(crate) mod descriptor;
 pub(crate) mod divide;
@@ -30,6 +31,7 @@ pub(crate) mod halves;
 pub(crate) mod hwreg;
 pub(crate) mod image;
 pub(crate) mod image_descriptor;
+pub(crate) mod image_sample;
 pub(crate) mod inst;
 pub(crate) mod integer;
 pub(crate) mod interpret;
@@ -48,6 +50,8 @@ mod op;
 pub(crate) mod operand;
 pub(crate) mod packed;
 pub(crate) mod salu;
+pub(crate) mod sample;
+pub(crate) mod sampler;
 pub(crate) mod scalar_op;
 pub(crate) mod scaled;
 pub(crate) mod smem;
@@ -110,6 +114,10 @@ mod notices_tests;
 pub(crate) mod packed_tests;
 #[cfg(test)]
 pub(crate) mod salu_tests;
+#[cfg(test)]
+pub(crate) mod sample_model;
+#[cfg(test)]
+pub(crate) mod sample_tests;
 #[cfg(test)]
 pub(crate) mod scalar_op_tests;
 #[cfg(test)]

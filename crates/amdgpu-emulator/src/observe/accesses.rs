@@ -7,6 +7,7 @@ use crate::exec::buffer::{Reach, own_scratch};
 use crate::exec::buffer_format::Format;
 use crate::exec::image::Texels;
 use crate::exec::inst::{Inst, NONE, flag};
+use crate::exec::sample::{Sampling, Tap};
 use crate::exec::to_lds::{buffer_base, distance, flat_base, stored};
 use crate::exec::{address, buffer, ds, ds_permute, modifiers, smem};
 use crate::memory::Addresses;
@@ -243,6 +244,7 @@ impl Finder<'_> {
                 self.add_if_to_lds(access, 4, buffer_base);
             }
             AddressingKind::Image(access) => self.image(access),
+            AddressingKind::Sample => self.sample(),
         }
     }
 
@@ -254,6 +256,24 @@ impl Finder<'_> {
         for extra in (0..size).step_by(unit.max(1) as usize) {
             let at = at.0.map(|at| at + u64::from(extra));
             self.lanes(MemorySpace::Global, access, unit, inside, at);
+        }
+    }
+
+    /// Adds the texels that an image instruction with a sampler reads.
+    fn sample(&mut self) {
+        let Ok(Some(sampling)) = Sampling::of(self.w, self.i) else { return };
+        let (size, unit) = (sampling.format.size(), sampling.format.unit());
+        let mut taps: [Vec<Tap>; LANES] = std::array::from_fn(|_| Vec::new());
+        for lane in lanes_of(self.exec) {
+            sampling.taps(self.w, lane, &mut taps[lane]);
+        }
+        for n in 0..taps.iter().map(Vec::len).max().unwrap_or(0) {
+            let at = taps.each_ref().map(|taps| taps.get(n).and_then(|tap| tap.address));
+            let lanes = (0..LANES).filter(|lane| at[*lane].is_some()).fold(0, |all, lane| all | 1 << lane);
+            for extra in (0..size).step_by(unit as usize) {
+                let at = at.map(|at| at.unwrap_or(0) + u64::from(extra));
+                self.lanes(MemorySpace::Global, AccessKind::Read, unit, lanes, at);
+            }
         }
     }
 

@@ -3,12 +3,12 @@
 use amdgpu_isa::flags::{
     BRANCH, BY_LANE, COUNT, DESCRIPTOR, FORMAT, MATRIX, ST64, TO_LDS, TWO, WAVE_SCRATCH, WMMA,
 };
-use amdgpu_isa::{Encoding, MemoryAccess, Row};
+use amdgpu_isa::{Encoding, MemoryAccess, Row, SampleForm};
 
 use crate::exec::inst::{Code, Inst};
 use crate::observe::hazards::Traits;
 use crate::observe::operands::Operands;
-use crate::observe::waits::{Counting, is_rdna};
+use crate::observe::waits::Counting;
 use crate::report::access::AccessKind;
 
 /// Declares the classes, each with its name.
@@ -113,6 +113,8 @@ pub(crate) enum AddressingKind {
     Format(AccessKind),
     /// MIMG. The descriptor has the format, which determines the size.
     Image(AccessKind),
+    /// MIMG with a sampler, which decides how many texels are read.
+    Sample,
 }
 
 /// The information for observers about an instruction.
@@ -215,7 +217,9 @@ fn class(encoding: Encoding, row: &Row) -> InstructionClass {
                 Some(AccessKind::Read) => InstructionClass::VmemLoad,
                 Some(AccessKind::Write) => InstructionClass::VmemStore,
                 Some(AccessKind::Atomic) => InstructionClass::VmemAtomic,
-                None if row.name == "image_get_resinfo" => InstructionClass::VmemLoad,
+                None if matches!(row.name, "image_get_resinfo" | "image_get_lod") => {
+                    InstructionClass::VmemLoad
+                }
                 None => InstructionClass::Other,
             }
         }
@@ -249,9 +253,8 @@ fn addressing(encoding: Encoding, row: &Row) -> AddressingKind {
         Encoding::Smem if row.is(WAVE_SCRATCH) => AddressingKind::ScalarScratch(access, size),
         Encoding::Smem if row.is(DESCRIPTOR) => AddressingKind::ScalarBuffer(access, size),
         Encoding::Smem => AddressingKind::Scalar(access, size),
-        Encoding::Mimg if is_rdna(row) => AddressingKind::Image(access),
-        // Not executed.
-        Encoding::Mimg => AddressingKind::None,
+        Encoding::Mimg if SampleForm::of(row).is_some() => AddressingKind::Sample,
+        Encoding::Mimg => AddressingKind::Image(access),
         Encoding::Flat => AddressingKind::Flat(access, size),
         Encoding::Global if row.is(TO_LDS) => AddressingKind::GlobalToLds(size),
         Encoding::Global => AddressingKind::Global(access, size),

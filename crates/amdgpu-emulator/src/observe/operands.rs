@@ -212,9 +212,8 @@ impl Operands {
             Encoding::Sopp if matches!(i.row.name, "s_cbranch_vccz" | "s_cbranch_vccnz") => {
                 self.read_scalar(sreg::VCC, self.mask_dwords());
             }
-            // The operands of images are decoded only where they are executed.
-            Encoding::Mimg if inner.src[0] != NONE => self.image(inner),
-            Encoding::Sopp | Encoding::Mimg => {}
+            Encoding::Mimg => self.image(inner),
+            Encoding::Sopp => {}
             Encoding::Smem => self.scalar_memory(inner),
             Encoding::Vop1
             | Encoding::Vop2
@@ -412,9 +411,12 @@ impl Operands {
             self.read_vector(register, 1);
         }
         self.read_scalar(i.src[2], if f.r128 { 4 } else { 8 });
-        let data = image::data_registers(&f) as u8;
+        if i.sdst != NONE {
+            self.read_scalar(i.sdst, 4);
+        }
+        let data = image::data_registers(i, &f) as u8;
         match access(i.row) {
-            // `image_get_resinfo` accesses no memory, but has a result.
+            // `image_get_resinfo` and `image_get_lod` access no memory, but have a result.
             Some(AccessKind::Read) | None => self.write_vector(i.dst, data),
             Some(AccessKind::Write) => self.read_vector(i.src[1], data),
             Some(AccessKind::Atomic) => {

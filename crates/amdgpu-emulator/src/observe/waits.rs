@@ -174,8 +174,8 @@ impl Counting {
                 }
             }
             Some(Encoding::Mimg) if stores => Counting::Store,
-            // Also `image_get_resinfo`, which reads no memory.
-            Some(Encoding::Mimg) if is_rdna(row) => Counting::Memory,
+            // Also `image_get_resinfo` and `image_get_lod`, which read no memory.
+            Some(Encoding::Mimg) => Counting::Memory,
             _ => Counting::Nothing,
         }
     }
@@ -510,7 +510,7 @@ mod tests {
                         Counting::Store
                     }
                     "image" if gfx11 && name.contains("_store") => Counting::Store,
-                    "image" if gfx11 => Counting::Memory,
+                    "image" => Counting::Memory,
                     "flat" if gfx11 && name.contains("_store_") => Counting::FlatStore,
                     "global" | "scratch" | "tbuffer" => Counting::Memory,
                     "flat" => Counting::Flat,

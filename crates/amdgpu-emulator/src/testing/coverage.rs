@@ -41,7 +41,7 @@ fn words(row: &Row, encoding: Encoding, target: Target) -> Vec<u32> {
         Encoding::Global | Encoding::Scratch => (0, null << 16),
         Encoding::Flat if target.is_gfx11() => (0, null << 16),
         // Two components.
-        Encoding::Mimg if target.is_gfx11() => (3 << 8, 0),
+        Encoding::Mimg => (3 << 8, 0),
         // v_dual_mov_b32 is the other half. The four high bits of the opcode of Y are in the first dword's opcode.
         Encoding::Vopd => {
             let (x, y) = if op < 16 { (op, 8) } else { (8, op) };

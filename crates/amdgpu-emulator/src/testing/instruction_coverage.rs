@@ -10,7 +10,7 @@ use super::tally::{Key, RandomisedTest, key};
 /// Returns all randomised tests.
 pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     use crate::exec::*;
-    let all: [&[RandomisedTest]; 27] = [
+    let all: [&[RandomisedTest]; 28] = [
         &salu_tests::VERIFIED,
         &flow_tests::VERIFIED,
         &fork_tests::VERIFIED,
@@ -38,6 +38,7 @@ pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
         &gfx11_buffer_tests::VERIFIED,
         &gfx11_control_tests::VERIFIED,
         &image_tests::VERIFIED,
+        &sample_tests::VERIFIED,
     ];
     all.into_iter().flatten()
 }

@@ -1,6 +1,6 @@
 //! Decoding of DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and MIMG.
 
-use amdgpu_isa::{Encoding, Target, Ty, fields};
+use amdgpu_isa::{Encoding, SampleForm, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
 use crate::exec::ds::NoGds;
@@ -112,21 +112,26 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Decodes MIMG. On gfx11, `src[0]` is the first register of the address, `src[1]` and `dst` are the data, `src[2]` is the
-    /// first SGPR of the descriptor; the third dword, if there is one, names the other registers of the address.
+    /// Decodes MIMG. `src[0]` is the first register of the address, `src[1]` and `dst` are the data, `src[2]` is the first SGPR of the
+    /// image's descriptor, and `sdst` that of the sampler's; the third dword of gfx11, if there is one, names the other registers of the
+    /// address.
     pub(super) fn mimg(&mut self, partial: &mut PartialInst, long: u128) -> Result<(), NotAnInstruction> {
         let f = fields::Mimg::of(self.target, long);
-        self.find(partial, Encoding::Mimg, f.op)?;
-        if !self.target.is_gfx11() {
-            return Ok(());
-        }
+        let row = self.find(partial, Encoding::Mimg, f.op)?;
         if f.nsa {
             self.literal(partial)?;
         }
+        let data = if f.acc { AGPR } else { 0 };
         let i = &mut partial.inst;
-        i.src = [f.vaddr as u16, f.vdata as u16, (f.srsrc * 4) as u16];
+        i.src = [f.vaddr as u16, f.vdata as u16 + data, (f.srsrc * 4) as u16];
         i.dst = i.src[1];
-        i.flags |= flag::where_set([(flag::GLC, f.glc), (flag::SLC, f.slc), (flag::GFX11, true)]);
+        i.sdst = if SampleForm::of(row).is_some() { (f.ssamp * 4) as u16 } else { NONE };
+        i.flags |= flag::where_set([
+            (flag::GLC, f.glc),
+            (flag::SLC, f.slc),
+            (flag::SC1, f.scc),
+            (flag::GFX11, self.target.is_gfx11()),
+        ]);
         Ok(())
     }
 }

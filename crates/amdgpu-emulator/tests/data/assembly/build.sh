@@ -18,7 +18,7 @@ old group.gfx90a.co group.S gfx90a &&
 new group.gfx942.co group.S gfx942 &&
 old sum.gfx90a.co sum.S gfx90a &&
 new sum.gfx942.co sum.S gfx942 &&
-old image.gfx90a.co empty.S gfx90a -DGFX90A -DIMAGE -DWAVE=64 &&
+new image.gfx1100.co empty.S gfx1100 -DIMAGE -DWAVE=32 &&
 new empty.gfx908.co empty.S gfx908 -DWAVE=64 &&
 new empty.gfx1030.co empty.S gfx1030 -DWAVE=32 &&
 new empty.gfx1100.co empty.S gfx1100 -DWAVE=32 &&

@@ -1,12 +1,12 @@
-// A kernel for any processor: nothing but its end, and with IMAGE an image instruction before that. Objects for other
-// processors, and with image instructions, must not load.
+// A kernel for any processor: nothing but its end, and with IMAGE an image instruction before that which is not executed. Objects for
+// other processors, and with such an instruction, must not load.
     .text
     .globl empty
     .p2align 8
     .type empty,@function
 empty:
 #ifdef IMAGE
-    image_load v0, v[0:1], s[0:7] dmask:0x1 unorm
+    image_msaa_load v[0:3], v[0:2], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_2D_MSAA
 #endif
     s_endpgm
     .size empty, .-empty
@@ -16,9 +16,6 @@ empty:
     .amdhsa_kernel empty
         .amdhsa_next_free_vgpr 8
         .amdhsa_next_free_sgpr 8
-#ifdef GFX90A
-        .amdhsa_accum_offset 4
-#endif
     .end_amdhsa_kernel
 
     .amdgpu_metadata

@@ -7,6 +7,7 @@ use crate::encoding::Encoding;
 use crate::fields;
 use crate::row::Row;
 use crate::row::flags::{ATOMIC, COMPARE};
+use crate::sample_form::{SampleForm, SampleKind};
 use crate::target::Target;
 
 /// The dimensions: the name and the number of coordinates.
@@ -20,17 +21,30 @@ const DIMENSIONS: [(&str, u32); 8] = [
     ("2D_MSAA", 3),
     ("2D_MSAA_ARRAY", 4),
 ];
-/// The most registers of addresses.
+/// The most registers of addresses without a sampler.
 const MOST_ADDRESSES: u32 = 4;
+/// How many registers of an address need not follow each other. The last of them, which the third dword names, is the first of all that
+/// are left.
+const SEPARATE: u32 = 5;
 
 /// Returns the number of registers of addresses (LLVM, `getAddrSizeMIMGOp`).
-fn addresses(name: &str, f: &fields::Mimg) -> u32 {
+fn addresses(row: &Row, f: &fields::Mimg) -> Result<u32, NotAnInstruction> {
     let (_, coordinates) = DIMENSIONS[(f.dim & 7) as usize];
-    let coordinates = match name {
+    if let Some(form) = SampleForm::of(row) {
+        // No sampler reads images with several samples of a texel.
+        return if f.dim < 6 { Ok(form.registers(f.dim, f.a16)) } else { Err(NotAnInstruction) };
+    }
+    let coordinates = match row.name {
         "image_get_resinfo" => 1,
-        _ => coordinates + u32::from(name.contains("_mip")),
+        name => coordinates + u32::from(name.contains("_mip")),
     };
-    if f.a16 { coordinates.div_ceil(2) } else { coordinates }
+    let count = if f.a16 { coordinates.div_ceil(2) } else { coordinates };
+    // Images with samples have no levels.
+    if count > MOST_ADDRESSES { Err(NotAnInstruction) } else { Ok(count) }
+}
+
+fn gathers(kind: SampleKind) -> bool {
+    matches!(kind, SampleKind::Gather | SampleKind::GatherRow)
 }
 
 /// Returns the number of registers of data.
@@ -38,6 +52,7 @@ fn registers(row: &Row, f: &fields::Mimg, target: Target) -> Result<u32, NotAnIn
     let chosen = f.dmask.count_ones().max(1);
     let values = match row.name {
         "image_msaa_load" if !target.is_gfx10() => 4,
+        _ if SampleForm::of(row).is_some_and(|form| gathers(form.kind)) => 4,
         _ if row.is(COMPARE) && !matches!(chosen, 2 | 4) => return Err(NotAnInstruction),
         _ if row.is(ATOMIC) && !row.is(COMPARE) && chosen > 2 => return Err(NotAnInstruction),
         _ => chosen,
@@ -50,16 +65,18 @@ impl Words {
     pub(in super::super) fn image(&mut self, t: &mut Text<'_>) -> Result<(), NotAnInstruction> {
         let f = fields::Mimg::of(self.target, self.whole()?);
         let row = self.row(Encoding::Mimg, f.opcode())?;
-        let halves = ["image_load", "image_load_mip", "image_store", "image_store_mip", "image_msaa_load"];
-        self.reserved(f.ssamp != 0 || f.d16 && !halves.contains(&row.name))?;
-        t.mnemonic(row.name, "");
+        let form = SampleForm::of(row);
+        let has_halves = match form {
+            Some(form) => form.kind != SampleKind::Lod,
+            None => ["image_load", "image_load_mip", "image_store", "image_store_mip", "image_msaa_load"]
+                .contains(&row.name),
+        };
+        self.reserved(form.is_none() && f.ssamp != 0 || f.d16 && !has_halves)?;
+        // LLVM writes two spaces.
+        t.mnemonic(row.name, if form.is_some() && f.nsa { " " } else { "" });
         t.try_operand(any_vector(f.vdata, registers(row, &f, self.target)?, false))?;
-        let count = addresses(row.name, &f);
-        // Images with samples have no levels.
-        if count > MOST_ADDRESSES {
-            return Err(NotAnInstruction);
-        }
-        // More than one such dword is for instructions with samplers.
+        let count = addresses(row, &f)?;
+        // More than one such dword is for instructions of gfx10 with samplers.
         if f.nsa_dwords > 1 {
             return Err(NotAnInstruction);
         }
@@ -69,6 +86,9 @@ impl Words {
             false => t.try_operand(any_vector(f.vaddr, count, false))?,
         }
         t.try_operand(self.scalar(f.srsrc * 4 + f.srsrc_low, 8))?;
+        if form.is_some() {
+            t.try_operand(self.scalar(f.ssamp * 4, 4))?;
+        }
         if f.dmask != 0 {
             t.modifier(format_args!("dmask:{:#x}", f.dmask));
         }
@@ -122,15 +142,16 @@ impl Words {
         count: u32,
     ) -> Result<(), NotAnInstruction> {
         let more = self.literal()?.to_le_bytes();
-        let mut registers = [first; 1 + MOST_ADDRESSES as usize];
-        for (place, register) in registers[1..].iter_mut().zip(more) {
-            *place = register.into();
-        }
         // One address needs no third dword.
         if count < 2 {
             return Err(NotAnInstruction);
         }
-        t.operand(list(&registers[..count as usize])?);
+        let mut list = format!("[{}", any_vector(first, 1, false)?);
+        for (n, register) in (1..count.min(SEPARATE)).zip(more) {
+            let registers = if n == SEPARATE - 1 { count - n } else { 1 };
+            list += &format!(", {}", any_vector(register.into(), registers, false)?);
+        }
+        t.operand(list + "]");
         Ok(())
     }
 }
