@@ -2,6 +2,7 @@
 //!
 //! - [`Encoding::rows`] returns the instructions of an encoding, and [`Encoding::row`] finds one by its opcode.
 //! - [`fields`] splits an instruction into its fields.
+//! - [`image`] says where the texels of linear images lie, and has the fields of descriptors.
 //! - [`disassemble`], [`Instructions`] and [`Listing`] return the text that LLVM prints.
 //!
 //! The crate executes nothing. The crate `amdgpu-emulator` executes the instructions that are listed here.
@@ -10,6 +11,7 @@ mod disasm;
 mod encoding;
 mod error;
 pub mod fields;
+pub mod image;
 mod lists;
 mod mnemonic;
 mod row;

@@ -96,7 +96,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "functions",
             "compile, interpose, layouts",
             "device",
-            "graph",
+            "graph, texture",
             "copy",
             "kernel",
             "memory",

@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod allocations;
+pub(crate) mod array;
 pub(crate) mod host;
 pub(crate) mod ipc;
 pub(crate) mod kept;
@@ -40,7 +41,7 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     // the program.
     unsafe {
         match (allocation.kind, allocation.pinned) {
-            (Kind::Device, _) => driver.free(device, ptr)?,
+            (Kind::Device, _) | (Kind::Image, None) => driver.free(device, ptr)?,
             (Kind::Pool(of), _) => {
                 driver.device_synchronize(device)?;
                 pool::release(process, allocation, of, None)?;
@@ -49,7 +50,7 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
                 advice::forget(&allocation.range());
                 driver.free(device, ptr)?;
             }
-            (Kind::Host, Some(pinned)) => driver.host_free(device, pinned)?,
+            (Kind::Host | Kind::Image, Some(pinned)) => driver.host_free(device, pinned)?,
             _ => return Err(Status::INVALID_VALUE),
         }
     }
