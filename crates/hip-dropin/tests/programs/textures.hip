@@ -62,7 +62,7 @@ template <typename T> static void linear(const char *name, hipTextureReadMode mo
 
 static void arrays() {
   hipArray_t array, deep, layered;
-  hipChannelFormatDesc bytes = hipCreateChannelDesc<uchar4>(), floats = hipCreateChannelDesc<float>();
+  hipChannelFormatDesc bytes = {8, 8, 8, 8, hipChannelFormatKindUnsigned}, floats = hipCreateChannelDesc<float>();
   (void)hipMallocArray(&array, &bytes, 100, 30);
   (void)hipMalloc3DArray(&deep, &floats, make_hipExtent(8, 4, 2), 0);
   (void)hipMalloc3DArray(&layered, &floats, make_hipExtent(8, 4, 3), hipArrayLayered);
