@@ -156,8 +156,7 @@ fields! {
 mod tests {
     use super::*;
 
-    const ALL: [Generation; 4] =
-        [Generation::Gfx9, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12];
+    const ALL: [Generation; 4] = [Generation::Gfx9, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12];
 
     #[test]
     fn a_field_is_read_as_it_was_written_and_leaves_others_alone() {

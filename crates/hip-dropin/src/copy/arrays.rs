@@ -86,12 +86,22 @@ pub(crate) struct ArrayCopy {
 }
 
 /// A copy to an array.
-pub(crate) fn to_array(dst: (Array, usize, usize), src: (Address, usize), size: Size, kind: i32) -> ArrayCopy {
+pub(crate) fn to_array(
+    dst: (Array, usize, usize),
+    src: (Address, usize),
+    size: Size,
+    kind: i32,
+) -> ArrayCopy {
     ArrayCopy { dst: End::Array(dst.0, dst.1, dst.2), src: End::Memory(src.0, src.1), size, kind }
 }
 
 /// A copy from an array.
-pub(crate) fn from_array(dst: (Address, usize), src: (Array, usize, usize), size: Size, kind: i32) -> ArrayCopy {
+pub(crate) fn from_array(
+    dst: (Address, usize),
+    src: (Array, usize, usize),
+    size: Size,
+    kind: i32,
+) -> ArrayCopy {
     ArrayCopy { dst: End::Memory(dst.0, dst.1), src: End::Array(src.0, src.1, src.2), size, kind }
 }
 
@@ -102,13 +112,25 @@ pub(crate) fn between(dst: (Array, usize, usize), src: (Array, usize, usize), si
 }
 
 /// `hipMemcpyHtoA` and its kind: bytes of the first row.
-pub(crate) fn row_to_array(array: Array, offset: usize, src: Address, bytes: usize, on_host: bool) -> ArrayCopy {
+pub(crate) fn row_to_array(
+    array: Array,
+    offset: usize,
+    src: Address,
+    bytes: usize,
+    on_host: bool,
+) -> ArrayCopy {
     let kind = if on_host { HOST_TO_DEVICE } else { DEFAULT };
     to_array((array, offset, 0), (src, 0), Size::Row(bytes), kind)
 }
 
 /// `hipMemcpyAtoH` and its kind: bytes of the first row.
-pub(crate) fn row_from_array(dst: Address, array: Array, offset: usize, bytes: usize, on_host: bool) -> ArrayCopy {
+pub(crate) fn row_from_array(
+    dst: Address,
+    array: Array,
+    offset: usize,
+    bytes: usize,
+    on_host: bool,
+) -> ArrayCopy {
     let kind = if on_host { DEVICE_TO_HOST } else { DEFAULT };
     from_array((dst, 0), (array, offset, 0), Size::Row(bytes), kind)
 }

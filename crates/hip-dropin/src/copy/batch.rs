@@ -142,10 +142,7 @@ pub(crate) struct PeerParms {
     extent: hipExtent,
 }
 
-pub(crate) fn between_devices(
-    process: &Process,
-    parms: In<PeerParms>,
-) -> HipResult<BoxCopy> {
+pub(crate) fn between_devices(process: &Process, parms: In<PeerParms>) -> HipResult<BoxCopy> {
     let parms = parms.get()?;
     process.device(parms.src_device)?;
     process.device(parms.dst_device)?;

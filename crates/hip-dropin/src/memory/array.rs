@@ -62,7 +62,8 @@ pub(crate) fn format_of_channels(desc: hipChannelFormatDesc) -> HipResult<TexelF
     let channels = [desc.x, desc.y, desc.z, desc.w];
     let count = channels.iter().take_while(|bits| **bits != 0).count();
     let same = channels.iter().enumerate().all(|(n, bits)| *bits == if n < count { desc.x } else { 0 });
-    let numbers = usize::try_from(desc.f).ok().and_then(|kind| KINDS.get(kind)).ok_or(Status::INVALID_VALUE)?;
+    let numbers =
+        usize::try_from(desc.f).ok().and_then(|kind| KINDS.get(kind)).ok_or(Status::INVALID_VALUE)?;
     let row = FORMATS.iter().find(|(_, bits, kind)| *bits as i32 == desc.x && kind == numbers);
     match row {
         Some((number, ..)) if same => format_of(*number, count as u32),
@@ -104,7 +105,11 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    pub(crate) fn new(desc: In<hipChannelFormatDesc>, extent: hipExtent, flags: u32) -> HipResult<Description> {
+    pub(crate) fn new(
+        desc: In<hipChannelFormatDesc>,
+        extent: hipExtent,
+        flags: u32,
+    ) -> HipResult<Description> {
         let format = format_of_channels(desc.get()?)?;
         Ok(Description { width: extent.width, height: extent.height, depth: extent.depth, format, flags })
     }
@@ -244,7 +249,13 @@ impl ArrayObject {
             device,
             format,
             geometry,
-            layout: ImageLayout { width: level.width, height: level.height, depth, layers, texel: format.bytes() },
+            layout: ImageLayout {
+                width: level.width,
+                height: level.height,
+                depth,
+                layers,
+                texel: format.bytes(),
+            },
             level: Level { offset: 0, ..level },
             flags,
             is_level,
@@ -334,7 +345,8 @@ pub(crate) fn create_mipmapped(
         format: number_of(format),
     };
     let arrays = Mutex::default();
-    let object = MipmappedObject { _header: header, base, device, format, geometry, layout, levels, flags, arrays };
+    let object =
+        MipmappedObject { _header: header, base, device, format, geometry, layout, levels, flags, arrays };
     array.set(MIPMAPPED.add(object))
 }
 
@@ -460,8 +472,9 @@ mod tests {
     #[test]
     fn extents_and_flags_are_those_of_some_array() {
         let format = TexelFormat { bits: 32, components: 1, numbers: Numbers::Float };
-        let check =
-            |width, height, depth, flags| Description { width, height, depth, format, flags }.check(Version::Hip7);
+        let check = |width, height, depth, flags| {
+            Description { width, height, depth, format, flags }.check(Version::Hip7)
+        };
         assert_eq!(check(4, 0, 0, 0), Ok(Geometry::One));
         assert_eq!(check(4, 4, 0, 0), Ok(Geometry::Two));
         assert_eq!(check(4, 4, 4, 0), Ok(Geometry::Three));

@@ -213,7 +213,20 @@ mod tests {
         let select = 4 | 1 << 9;
         assert_eq!(
             image(Generation::Gfx9, Geometry::Two),
-            [0x1234_5678, 4 << 20 | 7 << 26, 99 | 29 << 14, select | 9 << 28, 127 << 13, 0, 0, 0, 15, 1, 100, 0]
+            [
+                0x1234_5678,
+                4 << 20 | 7 << 26,
+                99 | 29 << 14,
+                select | 9 << 28,
+                127 << 13,
+                0,
+                0,
+                0,
+                15,
+                1,
+                100,
+                0
+            ]
         );
         assert_eq!(
             image(Generation::Gfx10, Geometry::Two)[..8],

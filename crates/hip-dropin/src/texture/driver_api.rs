@@ -1,7 +1,7 @@
 //! Textures of HIP's driver API, whose structures name formats and flags where the runtime's have channels and modes.
 
-use super::{create, get};
 pub(crate) use super::destroy;
+use super::{create, get};
 use crate::abi::{
     Address, DriverResource, HIP_RESOURCE_DESC, HIP_RESOURCE_VIEW_DESC, HIP_TEXTURE_DESC, HipResult, In, Out,
     Resource, Status, hipChannelFormatDesc, hipResourceDesc, hipResourceViewDesc, hipTextureDesc,
@@ -22,10 +22,8 @@ const NO_CHANNELS: hipChannelFormatDesc = hipChannelFormatDesc { x: 0, y: 0, z: 
 
 fn resource_of_driver(desc: &HIP_RESOURCE_DESC) -> HipResult<hipResourceDesc> {
     let DriverResource { start, format, channels, width, height, pitch, .. } = desc.res;
-    let (mut res, has_format) = (
-        Resource { start, desc: NO_CHANNELS, width: 0, height: 0, pitch: 0 },
-        desc.resType >= WITH_FORMAT,
-    );
+    let (mut res, has_format) =
+        (Resource { start, desc: NO_CHANNELS, width: 0, height: 0, pitch: 0 }, desc.resType >= WITH_FORMAT);
     if has_format {
         res = Resource { desc: channels_of(format_of(format, channels)?), width, ..res };
     }
@@ -70,9 +68,7 @@ fn texture_of_driver(desc: &HIP_TEXTURE_DESC) -> hipTextureDesc {
 /// The flags of a texture that reads so.
 pub(super) fn flags(read_mode: i32, is_normalized: bool, is_srgb: bool) -> u32 {
     let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
-    flag(read_mode == 0, READ_AS_INTEGER)
-        | flag(is_normalized, NORMALIZED_COORDINATES)
-        | flag(is_srgb, SRGB)
+    flag(read_mode == 0, READ_AS_INTEGER) | flag(is_normalized, NORMALIZED_COORDINATES) | flag(is_srgb, SRGB)
 }
 
 fn texture_to_driver(desc: &hipTextureDesc) -> HIP_TEXTURE_DESC {

@@ -68,8 +68,7 @@ fn remove(process: &Process, objects: &Objects<Object>, handle: Address) -> HipR
         return Ok(());
     }
     let object = objects.remove(handle.0).ok_or(Status::INVALID_VALUE)?;
-    let found =
-        ALLOCATIONS.take(object.host, |kind| kind == Kind::Image).ok_or(Status::INVALID_VALUE)?;
+    let found = ALLOCATIONS.take(object.host, |kind| kind == Kind::Image).ok_or(Status::INVALID_VALUE)?;
     memory::free(process, &found)
 }
 
@@ -178,7 +177,8 @@ fn image(
             let (width, height) = (width as u32, height as u32);
             let layout = ImageLayout { width, height, depth: 1, layers: 1, texel: format.bytes() };
             let (geometry, pitch) = (Geometry::Two, pitch as u64);
-            Image { base: start.0, format, geometry, layout, pitch, levels: 1, seen: [0, 0] }.dwords(generation)
+            Image { base: start.0, format, geometry, layout, pitch, levels: 1, seen: [0, 0] }
+                .dwords(generation)
         }
         _ => Err(Status::INVALID_VALUE),
     }
@@ -201,9 +201,7 @@ pub(super) fn create(
         return Err(Status::INVALID_VALUE);
     }
     let clamps = [texture.minMipmapLevelClamp, texture.maxMipmapLevelClamp];
-    if texture.maxAnisotropy != 0
-        || texture.mipmapLevelBias != 0.0
-        || (!is_mipmapped && clamps != [0.0, 0.0])
+    if texture.maxAnisotropy != 0 || texture.mipmapLevelBias != 0.0 || (!is_mipmapped && clamps != [0.0, 0.0])
     {
         return Err(Status::NOT_SUPPORTED);
     }
@@ -245,12 +243,7 @@ pub(crate) fn destroy(process: &Process, object: Address) -> HipResult {
 }
 
 /// Writes what a texture was made of.
-fn get<T>(
-    process: &Process,
-    to: Out<T>,
-    object: Address,
-    read: impl FnOnce(&Object) -> T,
-) -> HipResult {
+fn get<T>(process: &Process, to: Out<T>, object: Address, read: impl FnOnce(&Object) -> T) -> HipResult {
     to.check()?;
     let object = known(object)?;
     generation(process)?;

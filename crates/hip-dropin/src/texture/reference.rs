@@ -5,7 +5,9 @@ use std::ffi::CString;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::driver_api::{self, NORMALIZED_COORDINATES, READ_AS_INTEGER, SRGB, channels};
-use super::{ALIGNMENT, ARRAY, LINEAR_MEMORY, MIPMAPPED, PITCHED, create, destroy, generation, known, view_format};
+use super::{
+    ALIGNMENT, ARRAY, LINEAR_MEMORY, MIPMAPPED, PITCHED, create, destroy, generation, known, view_format,
+};
 use crate::abi::{
     Address, Array, HIP_ARRAY_DESCRIPTOR, HipResult, In, MipmappedArray, Out, Resource, Status, Text,
     hipChannelFormatDesc, hipResourceDesc, hipResourceViewDesc, hipTextureDesc, textureReference,
@@ -82,7 +84,14 @@ fn bind(
     bound.textureObject = create(process, resource?, texture(&bound), view)?;
     reference.set(bound)?;
     let queue = Target::BLOCKING.queue(process)?;
-    copy::copy(process, variable, reference.address(), size_of::<textureReference>(), copy::HOST_TO_DEVICE, queue)
+    copy::copy(
+        process,
+        variable,
+        reference.address(),
+        size_of::<textureReference>(),
+        copy::HOST_TO_DEVICE,
+        queue,
+    )
 }
 
 /// The part of an address in front of which memory of textures may begin. Fails if the program does not ask for it where it is not 0.

@@ -195,7 +195,28 @@ static void references() {
   (void)hipFree(out);
 }
 
-int main() {
+// An array, a texture and a surface that nothing frees.
+static void leak() {
+  hipArray_t array;
+  hipChannelFormatDesc floats = hipCreateChannelDesc<float>();
+  (void)hipMallocArray(&array, &floats, 8, 8);
+  hipResourceDesc resource;
+  memset(&resource, 0, sizeof resource);
+  resource.resType = hipResourceTypeArray;
+  resource.res.array.array = array;
+  hipTextureDesc desc = point();
+  hipTextureObject_t texture;
+  hipSurfaceObject_t surface;
+  say("texture", hipCreateTextureObject(&texture, &resource, &desc, nullptr));
+  say("surface", hipCreateSurfaceObject(&surface, &resource));
+  show("of the surface", surface, 8, array->data);
+}
+
+int main(int count, char **) {
+  if (count > 1) {
+    leak();
+    return 0;
+  }
   int images = -1;
   (void)hipDeviceGetAttribute(&images, (hipDeviceAttribute_t)10014, 0);
   printf("images: %d\n", images);
