@@ -10,6 +10,7 @@ use crate::abi::{
 use crate::copy::arrays;
 use crate::copy::{CopyRoute, DEFAULT, HOST_TO_HOST, Way, check_kind};
 use crate::memory::allocations::Place;
+use crate::memory::array::memory_type;
 use crate::process::{Process, thread};
 use crate::stream::{Queue, Target};
 
@@ -260,11 +261,6 @@ fn is_host(memory_type: i32) -> bool {
     memory_type == i32::from(Version::current() != Version::Hip5)
 }
 
-/// `hipMemoryTypeArray`.
-pub(crate) fn is_array(memory_type: i32) -> bool {
-    memory_type == if Version::current() == Version::Hip5 { 2 } else { 10 }
-}
-
 /// The distance of two rows: the driver API's structures leave it out where there are no gaps.
 fn pitch_or_width(pitch: usize, width: usize) -> usize {
     if pitch == 0 { width } else { pitch }
@@ -293,7 +289,7 @@ pub(crate) fn read_drv_3d(copy: Address) -> HipResult<HIP_MEMCPY3D> {
 pub(crate) fn from_drv_3d(copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
     let extent = [copy.WidthInBytes, copy.Height, copy.Depth];
     let side = |kind: i32, array: Array, start: Address, pitch: usize, rows: usize, position: [usize; 3]| {
-        if is_array(kind) {
+        if kind == memory_type() {
             return arrays::side(array, position, extent);
         }
         let pitch = pitch_or_width(pitch, copy.WidthInBytes);

@@ -217,6 +217,16 @@ pub(crate) fn mipmapped(handle: MipmappedArray) -> HipResult<Arc<MipmappedObject
     MIPMAPPED.expect(handle, if handle == 0 { Status::INVALID_VALUE } else { Status::INVALID_HANDLE })
 }
 
+/// `hipMemoryTypeArray`, which HIP 6 numbered anew.
+pub(crate) fn memory_type() -> i32 {
+    if Version::current() == Version::Hip5 { 2 } else { 10 }
+}
+
+/// Whether an address is an array's handle.
+pub(crate) fn is_handle(address: Address) -> bool {
+    ARRAYS.with(address.0, |_| ()).is_some()
+}
+
 impl ArrayObject {
     fn new(
         (base, device): (Address, DeviceId),

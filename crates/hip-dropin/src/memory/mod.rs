@@ -246,6 +246,10 @@ const HOST_POINTER: i32 = 4;
 
 /// The value of one attribute (`hipPointer_attribute`) of an address.
 fn attribute(attribute: i32, pointer: Address) -> HipResult<AttributeValue> {
+    // Of the handle of an array, only the type can be asked for.
+    if attribute == 2 && array::is_handle(pointer) {
+        return Ok(AttributeValue::Int(array::memory_type()));
+    }
     let found = ALLOCATIONS.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
     Ok(match attribute {
         2 => AttributeValue::Int(memory_type(Some(&found))),
