@@ -36,7 +36,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "crates/amdgpu-isa",
-        &["disasm", "fields, table", "row", "mnemonic", "encoding", "target", "error, lists"],
+        &["disasm", "fields, image, table", "row", "mnemonic", "encoding", "target", "error, lists"],
     ),
     ("crates/amdgpu-emulator", &["host", "observe", "exec", "memory", "report, state"]),
     (
