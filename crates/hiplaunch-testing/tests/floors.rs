@@ -36,7 +36,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "crates/amdgpu-isa",
-        &["disasm", "fields, image, table", "row", "mnemonic", "encoding", "target", "error, lists"],
+        &[
+            "disasm",
+            "fields, table",
+            "row",
+            "mnemonic",
+            "encoding",
+            "target",
+            "error, image, image_layout, lists",
+        ],
     ),
     ("crates/amdgpu-emulator", &["host", "observe", "exec", "memory", "report, state"]),
     (

@@ -19,7 +19,7 @@ pub(crate) fn side(handle: Array, position: [usize; 3], extent: [usize; 3]) -> H
     if !(0..3).all(inside) {
         return Err(Status::INVALID_VALUE);
     }
-    let (pitch, slice) = (level.pitch as usize, level.slice as usize);
+    let (pitch, slice) = (level.row as usize, level.slice as usize);
     Ok(Side { start: array.base.offset(offset(position, pitch, slice)), pitch, slice })
 }
 

@@ -1,11 +1,12 @@
 //! Arrays: memory of a device that is an image, and mipmapped arrays, which are several levels of one.
 //!
 //! A handle is the address of the structure that programs for HIP 5 can read, with which each of them begins. Where the elements lie is
-//! [`ImageLayout`]'s: kernels read them through textures and surfaces.
+//! [`ImageSize`]'s: kernels read them through textures and surfaces.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use amdgpu_isa::image::{ImageLayout, Level, Numbers, TexelFormat};
+use amdgpu_isa::image::{Numbers, TexelFormat};
+use amdgpu_isa::image_layout::{ImageLevel, ImageSize};
 use hip_driver::DeviceId;
 
 use crate::abi::version::Version;
@@ -154,16 +155,23 @@ impl Description {
         if fits { Ok(geometry) } else { Err(Status::INVALID_VALUE) }
     }
 
-    /// The layout. The extent was checked.
-    fn layout(&self, geometry: Geometry) -> ImageLayout {
+    /// The size of the image. The extent was checked.
+    fn size(&self, geometry: Geometry) -> ImageSize {
         let at_least_one = |extent: usize| extent.max(1) as u32;
-        let (depth, layers) = match geometry {
-            Geometry::OneLayered | Geometry::TwoLayered => (1, at_least_one(self.depth)),
-            _ => (at_least_one(self.depth), 1),
-        };
-        let (width, height) = (at_least_one(self.width), at_least_one(self.height));
-        ImageLayout { width, height, depth, layers, texel: self.format.bytes() }
+        ImageSize {
+            width: at_least_one(self.width),
+            height: at_least_one(self.height),
+            slices: at_least_one(self.depth),
+            has_depth: geometry == Geometry::Three,
+            texel: self.format.bytes(),
+        }
     }
+}
+
+/// How many levels an image has down to one element.
+fn most_levels(size: &ImageSize) -> u32 {
+    let depth = if size.has_depth { size.slices } else { 1 };
+    u32::BITS - size.width.max(size.height).max(depth).leading_zeros()
 }
 
 /// An array: an image of its own, or a level of a mipmapped array.
@@ -175,9 +183,9 @@ pub(crate) struct ArrayObject {
     pub(crate) device: DeviceId,
     pub(crate) format: TexelFormat,
     pub(crate) geometry: Geometry,
-    pub(crate) layout: ImageLayout,
+    pub(crate) size: ImageSize,
     /// Where the elements are. Its offset is 0: `base` is that of the level.
-    pub(crate) level: Level,
+    pub(crate) level: ImageLevel,
     flags: u32,
     /// It is a level of a mipmapped array, which has the memory.
     is_level: bool,
@@ -192,7 +200,7 @@ pub(crate) struct MipmappedObject {
     pub(crate) device: DeviceId,
     pub(crate) format: TexelFormat,
     pub(crate) geometry: Geometry,
-    pub(crate) layout: ImageLayout,
+    pub(crate) size: ImageSize,
     pub(crate) levels: u32,
     flags: u32,
     /// The handles of the levels that the program asked for.
@@ -231,12 +239,10 @@ impl ArrayObject {
     fn new(
         (base, device): (Address, DeviceId),
         (format, geometry, flags): (TexelFormat, Geometry, u32),
-        level: Level,
+        level: ImageLevel,
         is_level: bool,
     ) -> ArrayObject {
-        let is_layered = matches!(geometry, Geometry::OneLayered | Geometry::TwoLayered);
-        let (depth, layers) = if is_layered { (1, level.slices) } else { (level.slices, 1) };
-        let [width, height, depth_of_header] = match geometry {
+        let [width, height, depth] = match geometry {
             Geometry::One => [level.width, 0, 0],
             Geometry::Two => [level.width, level.height, 0],
             Geometry::OneLayered => [level.width, 0, level.slices],
@@ -249,7 +255,7 @@ impl ArrayObject {
                 r#type: 0,
                 width,
                 height,
-                depth: depth_of_header,
+                depth,
                 Format: number_of(format),
                 NumChannels: format.components,
                 isDrv: false,
@@ -259,14 +265,14 @@ impl ArrayObject {
             device,
             format,
             geometry,
-            layout: ImageLayout {
+            size: ImageSize {
                 width: level.width,
                 height: level.height,
-                depth,
-                layers,
+                slices: level.slices,
+                has_depth: geometry == Geometry::Three,
                 texel: format.bytes(),
             },
-            level: Level { offset: 0, ..level },
+            level: ImageLevel { offset: 0, ..level },
             flags,
             is_level,
         }
@@ -280,11 +286,11 @@ impl ArrayObject {
 }
 
 /// Allocates the memory of an image on the current device.
-fn allocate(process: &Process, layout: &ImageLayout, levels: u32) -> HipResult<(Address, DeviceId)> {
+fn allocate(process: &Process, size: &ImageSize, levels: u32) -> HipResult<(Address, DeviceId)> {
     process.captures_allow()?;
     let device = thread::device();
-    let bytes = layout.bytes(levels).and_then(|bytes| usize::try_from(bytes).ok());
-    let bytes = bytes.ok_or(Status::OUT_OF_MEMORY)?;
+    // They end where one more would begin.
+    let bytes = size.level(levels).offset as usize;
     let ptr = pool::with_memory_of(process, device, || process.driver.malloc(device, bytes))?;
     ALLOCATIONS.insert(Allocation::device(ptr, bytes, device, Kind::Image));
     Ok((Address(ptr.0), device))
@@ -305,11 +311,10 @@ pub(crate) fn create(
     array.check()?;
     let description = description()?;
     let geometry = description.check(Version::current())?;
-    let layout = description.layout(geometry);
-    let level = layout.level(0).ok_or(Status::OUT_OF_MEMORY)?;
-    let place = allocate(process, &layout, 1)?;
+    let size = description.size(geometry);
+    let place = allocate(process, &size, 1)?;
     let kind = (description.format, geometry, description.flags);
-    array.set(ARRAYS.add(ArrayObject::new(place, kind, level, false)))
+    array.set(ARRAYS.add(ArrayObject::new(place, kind, size.level(0), false)))
 }
 
 /// Frees an array. That of a level is the mipmapped array's, as in clr.
@@ -335,12 +340,12 @@ pub(crate) fn create_mipmapped(
     array.check()?;
     let description = description()?;
     let geometry = description.check(Version::current())?;
-    let layout = description.layout(geometry);
+    let size = description.size(geometry);
     let levels = levels.max(1);
-    if levels > layout.most_levels() {
+    if levels > most_levels(&size) {
         return Err(Status::INVALID_VALUE);
     }
-    let (base, device) = allocate(process, &layout, levels)?;
+    let (base, device) = allocate(process, &size, levels)?;
     let Description { format, flags, width, height, depth } = description;
     let header = hipMipmappedArray {
         data: base,
@@ -356,7 +361,7 @@ pub(crate) fn create_mipmapped(
     };
     let arrays = Mutex::default();
     let object =
-        MipmappedObject { _header: header, base, device, format, geometry, layout, levels, flags, arrays };
+        MipmappedObject { _header: header, base, device, format, geometry, size, levels, flags, arrays };
     array.set(MIPMAPPED.add(object))
 }
 
@@ -384,7 +389,7 @@ pub(crate) fn get_level(out: Out<Array>, handle: MipmappedArray, level: u32) -> 
     if let Some((_, known)) = arrays.iter().find(|(number, _)| *number == level) {
         return out.set(*known);
     }
-    let place = object.layout.level(level).ok_or(Status::INVALID_VALUE)?;
+    let place = object.size.level(level);
     let base = object.base.offset(place.offset as usize);
     let kind = (object.format, object.geometry, object.flags);
     let array = ARRAYS.add(ArrayObject::new((base, object.device), kind, place, true));

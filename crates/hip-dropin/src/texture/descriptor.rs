@@ -2,9 +2,8 @@
 //!
 //! Both are as ROCm's runtime writes them (`image_manager_*.cpp`), but the image is always linear.
 
-use amdgpu_isa::image::{
-    BufferField, Generation, ImageField, ImageLayout, Numbers, SamplerField, TexelFormat,
-};
+use amdgpu_isa::image::{BufferField, Generation, ImageField, Numbers, SamplerField, TexelFormat};
+use amdgpu_isa::image_layout::ImageSize;
 use code_object::Processor;
 
 use crate::abi::{HipResult, Status, hipTextureDesc};
@@ -63,7 +62,7 @@ pub(super) struct Image {
     pub(super) base: u64,
     pub(super) format: TexelFormat,
     pub(super) geometry: Geometry,
-    pub(super) layout: ImageLayout,
+    pub(super) size: ImageSize,
     /// The bytes from a row to the next one.
     pub(super) pitch: u64,
     /// The number of levels in memory, and the first and the last of those that kernels see.
@@ -73,15 +72,15 @@ pub(super) struct Image {
 
 impl Image {
     pub(super) fn of_array(array: &ArrayObject, format: TexelFormat) -> Image {
-        let ArrayObject { base, geometry, layout, level, .. } = *array;
-        Image { base: base.0, format, geometry, layout, pitch: level.pitch, levels: 1, seen: [0, 0] }
+        let ArrayObject { base, geometry, size, level, .. } = *array;
+        Image { base: base.0, format, geometry, size, pitch: level.row, levels: 1, seen: [0, 0] }
     }
 
     /// The dwords of the image. Fails with `INVALID_VALUE` for a format that images can't have.
     pub(super) fn dwords(&self, generation: Generation) -> HipResult<[u32; IMAGE]> {
         let mut words = [0; IMAGE];
         let number = self.format.image_number(generation).ok_or(Status::INVALID_VALUE)?;
-        let ImageLayout { width, height, depth, layers, .. } = self.layout;
+        let ImageSize { width, height, slices, .. } = self.size;
         let has_pitch = matches!(self.geometry, Geometry::One | Geometry::Two);
         let kind = match self.geometry {
             Geometry::One => 8,
@@ -101,7 +100,7 @@ impl Image {
             (ImageField::LastLevel, self.seen[1].into()),
             (ImageField::MaxMip, u64::from(self.levels) - 1),
             (ImageField::Type, kind),
-            (ImageField::Depth, u64::from(depth.max(layers)) - 1),
+            (ImageField::Depth, u64::from(slices) - 1),
         ];
         for (field, value) in fields {
             field.set(generation, &mut words, value);
@@ -201,10 +200,10 @@ mod tests {
     use super::*;
 
     fn image(generation: Generation, geometry: Geometry) -> [u32; IMAGE] {
-        let layout = ImageLayout { width: 100, height: 30, depth: 1, layers: 1, texel: 4 };
+        let size = ImageSize { width: 100, height: 30, slices: 1, has_depth: false, texel: 4 };
         let format = TexelFormat { bits: 32, components: 1, numbers: Numbers::Float };
         let (base, pitch) = (0x12_3456_7800, 512);
-        Image { base, format, geometry, layout, pitch, levels: 1, seen: [0, 0] }.dwords(generation).unwrap()
+        Image { base, format, geometry, size, pitch, levels: 1, seen: [0, 0] }.dwords(generation).unwrap()
     }
 
     /// Each word by the fields' places in the documents, written out.

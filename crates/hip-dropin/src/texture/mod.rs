@@ -6,7 +6,8 @@ pub(crate) mod reference;
 
 use std::sync::Arc;
 
-use amdgpu_isa::image::{Generation, ImageLayout, Numbers, TexelFormat};
+use amdgpu_isa::image::{Generation, Numbers, TexelFormat};
+use amdgpu_isa::image_layout::ImageSize;
 
 use crate::abi::{
     Address, HipResult, In, Out, Resource, Status, hipResourceDesc, hipResourceViewDesc, hipTextureDesc,
@@ -152,10 +153,10 @@ fn image(
             if seen[0] > seen[1] || seen[1] > last {
                 return Err(Status::INVALID_VALUE);
             }
-            let pitch = mipmapped.layout.level(0).map_or(0, |level| level.pitch);
-            let (base, layout, levels) = (mipmapped.base.0, mipmapped.layout, mipmapped.levels);
+            let pitch = mipmapped.size.level(0).row;
+            let (base, size, levels) = (mipmapped.base.0, mipmapped.size, mipmapped.levels);
             let geometry = mipmapped.geometry;
-            Image { base, format, geometry, layout, pitch, levels, seen }.dwords(generation)
+            Image { base, format, geometry, size, pitch, levels, seen }.dwords(generation)
         }
         LINEAR_MEMORY => {
             let format = seen(array::format_of_channels(desc)?, texture)?;
@@ -175,10 +176,9 @@ fn image(
             }
             check_memory(process, start, pitch.saturating_mul(height - 1).saturating_add(row))?;
             let (width, height) = (width as u32, height as u32);
-            let layout = ImageLayout { width, height, depth: 1, layers: 1, texel: format.bytes() };
+            let size = ImageSize { width, height, slices: 1, has_depth: false, texel: format.bytes() };
             let (geometry, pitch) = (Geometry::Two, pitch as u64);
-            Image { base: start.0, format, geometry, layout, pitch, levels: 1, seen: [0, 0] }
-                .dwords(generation)
+            Image { base: start.0, format, geometry, size, pitch, levels: 1, seen: [0, 0] }.dwords(generation)
         }
         _ => Err(Status::INVALID_VALUE),
     }
