@@ -3,14 +3,17 @@
 //!
 //! - [`Encoding::rows`] returns the instructions of an encoding, and [`Encoding::row`] finds one by its opcode.
 //! - [`fields`] splits an instruction into its fields.
+//! - [`image`] has the fields of the descriptors of images, samplers and buffers, and [`image_layout`] says where the texels of linear images
+//!   are.
 //! - [`disassemble`], [`Instructions`] and [`Listing`] return the text that LLVM prints.
 //!
-//! The crate executes nothing. The crate `amdgpu-emulator` executes the instructions that are listed here, except for those of gfx10.3 and gfx12.
+//! The crate executes nothing. The crate `amdgpu-emulator` executes the instructions that are listed here, except for those of gfx10.3.
 
 mod disasm;
 mod encoding;
 mod error;
 pub mod fields;
+pub mod image;
 pub mod image_layout;
 mod lists;
 mod mnemonic;

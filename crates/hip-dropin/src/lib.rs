@@ -28,6 +28,8 @@
 //! | streams and events by their handles | `stream/` |
 //! | the memory that the program allocated, and its pools | `memory/allocations.rs`, `memory/pool.rs` |
 //! | fat binaries, kernels and variables that the program registers; modules; call configurations | `kernel/` |
+//! | arrays | `memory/array.rs` |
+//! | textures and surfaces | `texture/` |
 //! | graphs | `graph/` |
 //! | what the summary at the end says | `report/record.rs` |
 //! | what is known of the program's memory and handles over AMD's library | `interpose/known.rs` |
@@ -60,6 +62,7 @@ mod report;
 pub mod settings;
 mod stream;
 mod summary;
+mod texture;
 
 pub use abi::structs::StructLayout;
 pub use layouts::layouts;

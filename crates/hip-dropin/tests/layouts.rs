@@ -10,13 +10,17 @@ use hip_dropin::{StructLayout, layouts};
 
 /// The structures that HIP 5 does not have.
 const SINCE_HIP_6: [&str; 1] = ["hipMemAllocNodeParams"];
+/// The structures that later versions keep to themselves.
+const UNTIL_HIP_5: [&str; 2] = ["hipArray", "hipMipmappedArray"];
 
 /// A C++ program that fails to compile unless the layouts are those of the headers.
 fn checks(layouts: &[StructLayout], major: u32) -> String {
     let mut text =
         String::from("#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n#include <cstddef>\n");
     for layout in layouts {
-        if major < 6 && SINCE_HIP_6.contains(&layout.name) {
+        if (major < 6 && SINCE_HIP_6.contains(&layout.name))
+            || (major >= 6 && UNTIL_HIP_5.contains(&layout.name))
+        {
             continue;
         }
         // The headers have the layout of their own version under one name.

@@ -18,6 +18,11 @@ impl<T> Out<T> {
         self.0.is_null()
     }
 
+    /// The pointer as an address of the host.
+    pub(crate) fn address(self) -> Address {
+        Address(self.0.expose_provenance() as u64)
+    }
+
     /// Fails with `INVALID_VALUE` for a null pointer.
     pub(crate) fn check(self) -> HipResult {
         if self.0.is_null() { Err(Status::INVALID_VALUE) } else { Ok(()) }

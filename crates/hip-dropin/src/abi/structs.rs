@@ -34,8 +34,10 @@ macro_rules! c_structs {
 }
 pub(crate) use c_structs;
 
-/// `hipArray_t`: arrays are not supported, so every handle is null or unknown.
+/// `hipArray_t`.
 pub(crate) type Array = u64;
+/// `hipMipmappedArray_t`.
+pub(crate) type MipmappedArray = u64;
 
 c_structs! {
     /// `dim3`.
@@ -43,6 +45,106 @@ c_structs! {
     hipExtent { width: usize, height: usize, depth: usize, }
     hipPos { x: usize, y: usize, z: usize, }
     hipPitchedPtr { ptr: Address, pitch: usize, xsize: usize, ysize: usize, }
+    hipChannelFormatDesc { x: i32, y: i32, z: i32, w: i32, f: i32, }
+    HIP_ARRAY_DESCRIPTOR { Width: usize, Height: usize, Format: i32, NumChannels: u32, }
+    HIP_ARRAY3D_DESCRIPTOR {
+        Width: usize,
+        Height: usize,
+        Depth: usize,
+        Format: i32,
+        NumChannels: u32,
+        Flags: u32,
+    }
+    /// To which a `hipArray_t` points. Programs for HIP 5 can read it.
+    hipArray {
+        data: Address,
+        desc: hipChannelFormatDesc,
+        r#type: u32,
+        width: u32,
+        height: u32,
+        depth: u32,
+        Format: i32,
+        NumChannels: u32,
+        isDrv: bool,
+        textureType: u32,
+    }
+    /// To which a `hipMipmappedArray_t` points. Programs for HIP 5 can read it.
+    hipMipmappedArray {
+        data: Address,
+        desc: hipChannelFormatDesc,
+        r#type: u32,
+        width: u32,
+        height: u32,
+        depth: u32,
+        min_mipmap_level: u32,
+        max_mipmap_level: u32,
+        flags: u32,
+        format: i32,
+    }
+    hipResourceDesc { resType: i32, res: Resource, }
+    hipTextureDesc {
+        addressMode: [i32; 3],
+        filterMode: i32,
+        readMode: i32,
+        sRGB: i32,
+        borderColor: [f32; 4],
+        normalizedCoords: i32,
+        maxAnisotropy: u32,
+        mipmapFilterMode: i32,
+        mipmapLevelBias: f32,
+        minMipmapLevelClamp: f32,
+        maxMipmapLevelClamp: f32,
+    }
+    hipResourceViewDesc {
+        format: i32,
+        width: usize,
+        height: usize,
+        depth: usize,
+        firstMipmapLevel: u32,
+        lastMipmapLevel: u32,
+        firstLayer: u32,
+        lastLayer: u32,
+    }
+    HIP_RESOURCE_DESC { resType: i32, res: DriverResource, flags: u32, }
+    HIP_TEXTURE_DESC {
+        addressMode: [i32; 3],
+        filterMode: i32,
+        flags: u32,
+        maxAnisotropy: u32,
+        mipmapFilterMode: i32,
+        mipmapLevelBias: f32,
+        minMipmapLevelClamp: f32,
+        maxMipmapLevelClamp: f32,
+        borderColor: [f32; 4],
+        reserved: [i32; 12],
+    }
+    HIP_RESOURCE_VIEW_DESC {
+        format: i32,
+        width: usize,
+        height: usize,
+        depth: usize,
+        firstMipmapLevel: u32,
+        lastMipmapLevel: u32,
+        firstLayer: u32,
+        lastLayer: u32,
+        reserved: [u32; 16],
+    }
+    textureReference {
+        normalized: i32,
+        readMode: i32,
+        filterMode: i32,
+        addressMode: [i32; 3],
+        channelDesc: hipChannelFormatDesc,
+        sRGB: i32,
+        maxAnisotropy: u32,
+        mipmapFilterMode: i32,
+        mipmapLevelBias: f32,
+        minMipmapLevelClamp: f32,
+        maxMipmapLevelClamp: f32,
+        textureObject: Address,
+        numChannels: i32,
+        format: i32,
+    }
     hipMemcpy3DParms {
         srcArray: Array,
         srcPos: hipPos,
@@ -196,6 +298,30 @@ c_structs! {
     hipUUID { bytes: [u8; 16], }
 }
 
+/// The union of `hipResourceDesc`: an array has its handle in `start`, linear memory its bytes in `width`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Resource {
+    pub(crate) start: Address,
+    pub(crate) desc: hipChannelFormatDesc,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) pitch: usize,
+}
+
+/// The union of `HIP_RESOURCE_DESC`, in the same way.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct DriverResource {
+    pub(crate) start: Address,
+    pub(crate) format: i32,
+    pub(crate) channels: u32,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) pitch: usize,
+    pub(crate) reserved: [u64; 11],
+}
+
 /// The grid, the block, or an index in one of them.
 pub(crate) type Dim3 = dim3;
 
@@ -208,6 +334,36 @@ impl From<[u32; 3]> for dim3 {
 impl dim3 {
     pub(crate) fn array(self) -> [u32; 3] {
         [self.x, self.y, self.z]
+    }
+}
+
+impl From<hip_Memcpy2D> for HIP_MEMCPY3D {
+    fn from(copy: hip_Memcpy2D) -> HIP_MEMCPY3D {
+        HIP_MEMCPY3D {
+            srcXInBytes: copy.srcXInBytes,
+            srcY: copy.srcY,
+            srcZ: 0,
+            srcLOD: 0,
+            srcMemoryType: copy.srcMemoryType,
+            srcHost: copy.srcHost,
+            srcDevice: copy.srcDevice,
+            srcArray: copy.srcArray,
+            srcPitch: copy.srcPitch,
+            srcHeight: 0,
+            dstXInBytes: copy.dstXInBytes,
+            dstY: copy.dstY,
+            dstZ: 0,
+            dstLOD: 0,
+            dstMemoryType: copy.dstMemoryType,
+            dstHost: copy.dstHost,
+            dstDevice: copy.dstDevice,
+            dstArray: copy.dstArray,
+            dstPitch: copy.dstPitch,
+            dstHeight: 0,
+            WidthInBytes: copy.WidthInBytes,
+            Height: copy.Height,
+            Depth: 1,
+        }
     }
 }
 

@@ -4,8 +4,10 @@ use crate::abi::{
     Address, Array, HipResult, In, Out, Status, hipExtent, hipMemLocation, hipMemcpy3DParms, hipPitchedPtr,
     hipPos,
 };
-use crate::copy::boxes::{BoxCopy, Side, from_parms, no_arrays};
+use crate::copy::arrays;
+use crate::copy::boxes::{BoxCopy, Side, from_parms};
 use crate::copy::{DEFAULT, copy};
+use crate::memory::array;
 use crate::process::Process;
 use crate::stream::{Queue, StreamHandle, Target};
 
@@ -53,11 +55,11 @@ pub(crate) fn copy_batch(
     Queue { waits: during_call, ..queue }.finish(process)
 }
 
-/// `hipMemcpy3DOperand`: a pointer, or an array with an offset.
+/// `hipMemcpy3DOperand`: a pointer, or an array with an offset in `pitch`, `rows` and `location`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Operand {
-    /// `hipMemcpy3DOperandType`: 1 for a pointer.
+    /// `hipMemcpy3DOperandType`: 1 for a pointer, 2 for an array.
     kind: i32,
     start: Address,
     /// The distance of two rows in bytes; 0 if there are no gaps.
@@ -81,9 +83,24 @@ pub(crate) struct BoxOperation {
 fn box_copy(operation: &BoxOperation) -> HipResult<BoxCopy> {
     check_access_order(operation.access_order)?;
     let hipExtent { width, height, depth } = operation.extent;
+    // A width is in elements of an array, and in bytes without one.
+    let mut bytes = 1;
+    for operand in [&operation.src, &operation.dst] {
+        bytes = match operand.kind {
+            1 => bytes,
+            2 => array::array(operand.start.0)?.format.bytes() as usize,
+            _ => return Err(Status::INVALID_VALUE),
+        };
+    }
+    let in_bytes = |elements: usize| elements.checked_mul(bytes).ok_or(Status::INVALID_VALUE);
+    let width = in_bytes(width)?;
     let side = |operand: &Operand| {
-        let array = if operand.kind == 1 { 0 } else { operand.start.0 };
-        no_arrays("hipMemcpy3DBatchAsync", [array, 0])?;
+        if operand.kind == 2 {
+            let hipMemLocation { r#type: low, id: high } = operand.location;
+            let z = low as u32 as usize | (high as u32 as usize) << 32;
+            let position = [in_bytes(operand.pitch)?, operand.rows, z];
+            return arrays::side(operand.start.0, position, [width, height, depth]);
+        }
         let pitch = if operand.pitch == 0 { width } else { operand.pitch };
         let rows = if operand.rows == 0 { height } else { operand.rows };
         Ok::<_, Status>(Side { start: operand.start, pitch, slice: pitch.saturating_mul(rows) })
@@ -125,27 +142,20 @@ pub(crate) struct PeerParms {
     extent: hipExtent,
 }
 
-pub(crate) fn between_devices(
-    process: &Process,
-    name: &'static str,
-    parms: In<PeerParms>,
-) -> HipResult<BoxCopy> {
+pub(crate) fn between_devices(process: &Process, parms: In<PeerParms>) -> HipResult<BoxCopy> {
     let parms = parms.get()?;
     process.device(parms.src_device)?;
     process.device(parms.dst_device)?;
-    from_parms(
-        name,
-        &hipMemcpy3DParms {
-            srcArray: parms.src_array,
-            srcPos: parms.src_position,
-            srcPtr: parms.src,
-            dstArray: parms.dst_array,
-            dstPos: parms.dst_position,
-            dstPtr: parms.dst,
-            extent: parms.extent,
-            kind: DEFAULT,
-        },
-    )
+    from_parms(&hipMemcpy3DParms {
+        srcArray: parms.src_array,
+        srcPos: parms.src_position,
+        srcPtr: parms.src,
+        dstArray: parms.dst_array,
+        dstPos: parms.dst_position,
+        dstPtr: parms.dst,
+        extent: parms.extent,
+        kind: DEFAULT,
+    })
 }
 
 pub(crate) fn hipMemcpy3DPeerAsync(
@@ -154,5 +164,5 @@ pub(crate) fn hipMemcpy3DPeerAsync(
     stream: StreamHandle,
 ) -> HipResult {
     let queue = Target::enqueue(stream).queue(process)?;
-    between_devices(process, "hipMemcpy3DPeerAsync", parms)?.run(process, queue)
+    between_devices(process, parms)?.run(process, queue)
 }

@@ -4,13 +4,14 @@ use hip_driver::{DeviceId, PinnedAllocation};
 
 use crate::abi::version::Version;
 use crate::abi::{
-    Address, HIP_MEMCPY3D, HIP_MEMCPY3D_R5, HipResult, In, Status, hip_Memcpy2D, hipMemcpy3DParms,
+    Address, Array, HIP_MEMCPY3D, HIP_MEMCPY3D_R5, HipResult, In, Status, hip_Memcpy2D, hipMemcpy3DParms,
     hipPitchedPtr, hipPos,
 };
+use crate::copy::arrays;
 use crate::copy::{CopyRoute, DEFAULT, HOST_TO_HOST, Way, check_kind};
 use crate::memory::allocations::Place;
+use crate::memory::array::memory_type;
 use crate::process::{Process, thread};
-use crate::report::record;
 use crate::stream::{Queue, Target};
 
 /// One side of a copy.
@@ -196,37 +197,32 @@ pub(crate) fn rectangle(
     BoxCopy { dst: side(dst, dst_pitch), src: side(src, src_pitch), width, height, depth: 1, kind }
 }
 
-/// Refuses copies from and to arrays, which are not supported.
-pub(crate) fn no_arrays(name: &'static str, arrays: [u64; 2]) -> HipResult {
-    if arrays == [0, 0] {
-        return Ok(());
-    }
-    record::unsupported(name);
-    Err(Status::NOT_SUPPORTED)
-}
-
 /// The offset of a position in bytes. One that is too large wraps around, and is in no allocation.
-fn offset([x, y, z]: [usize; 3], pitch: usize, slice: usize) -> usize {
+pub(crate) fn offset([x, y, z]: [usize; 3], pitch: usize, slice: usize) -> usize {
     z.wrapping_mul(slice).wrapping_add(y.wrapping_mul(pitch)).wrapping_add(x)
 }
 
-/// The copy that a `hipMemcpy3DParms` describes. Copies of arrays are not supported.
-pub(crate) fn from_parms(name: &'static str, parms: &hipMemcpy3DParms) -> HipResult<BoxCopy> {
-    no_arrays(name, [parms.srcArray, parms.dstArray])?;
-    Ok(of_memory(parms))
+/// The copy that a `hipMemcpy3DParms` describes.
+pub(crate) fn from_parms(parms: &hipMemcpy3DParms) -> HipResult<BoxCopy> {
+    match (parms.srcArray, parms.dstArray) {
+        (0, 0) => Ok(of_memory(parms)),
+        _ => arrays::from_parms(parms),
+    }
+}
+
+/// The side that a pitched pointer is, from a position in bytes, rows and slices on.
+pub(crate) fn memory_side(pointer: &hipPitchedPtr, position: &hipPos) -> Side {
+    let slice = pointer.pitch.saturating_mul(pointer.ysize);
+    let offset = offset([position.x, position.y, position.z], pointer.pitch, slice);
+    let start = if pointer.ptr.is_null() { pointer.ptr } else { pointer.ptr.offset(offset) };
+    Side { start, pitch: pointer.pitch, slice }
 }
 
 /// The copy that a `hipMemcpy3DParms` without arrays describes.
 pub(crate) fn of_memory(parms: &hipMemcpy3DParms) -> BoxCopy {
-    let side = |pointer: &hipPitchedPtr, position: &hipPos| {
-        let slice = pointer.pitch.saturating_mul(pointer.ysize);
-        let offset = offset([position.x, position.y, position.z], pointer.pitch, slice);
-        let start = if pointer.ptr.is_null() { pointer.ptr } else { pointer.ptr.offset(offset) };
-        Side { start, pitch: pointer.pitch, slice }
-    };
     BoxCopy {
-        dst: side(&parms.dstPtr, &parms.dstPos),
-        src: side(&parms.srcPtr, &parms.srcPos),
+        dst: memory_side(&parms.dstPtr, &parms.dstPos),
+        src: memory_side(&parms.srcPtr, &parms.srcPos),
         width: parms.extent.width,
         height: parms.extent.height,
         depth: parms.extent.depth,
@@ -234,31 +230,29 @@ pub(crate) fn of_memory(parms: &hipMemcpy3DParms) -> BoxCopy {
     }
 }
 
-/// The argument of `hipMemcpy3D` and of the function with this name.
+/// The argument of `hipMemcpy3D`.
 #[derive(Clone, Copy)]
 pub(crate) struct Parms3D {
     pub(crate) parms: In<hipMemcpy3DParms>,
-    pub(crate) name: &'static str,
 }
 
 impl Parms3D {
     /// Copies.
     pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
-        from_parms(self.name, &self.parms.get()?)?.run(process, queue)
+        from_parms(&self.parms.get()?)?.run(process, queue)
     }
 }
 
-/// The argument of `hipMemcpyParam2D` and of the function with this name.
+/// The argument of `hipMemcpyParam2D`.
 #[derive(Clone, Copy)]
 pub(crate) struct Parms2D {
     pub(crate) parms: In<hip_Memcpy2D>,
-    pub(crate) name: &'static str,
 }
 
 impl Parms2D {
     /// Copies.
     pub(crate) fn run(&self, process: &Process, queue: Queue) -> HipResult {
-        from_2d(self.name, &self.parms.get()?)?.run(process, queue)
+        from_drv_3d(&self.parms.get()?.into())?.run(process, queue)
     }
 }
 
@@ -277,31 +271,10 @@ fn by_type(memory_type: i32, host: Address, device: Address) -> Address {
     if is_host(memory_type) { host } else { device }
 }
 
-fn from_2d(name: &'static str, copy: &hip_Memcpy2D) -> HipResult<BoxCopy> {
-    no_arrays(name, [copy.srcArray, copy.dstArray])?;
-    let side = |start: Address, pitch: usize, x: usize, y: usize| {
-        let pitch = pitch_or_width(pitch, copy.WidthInBytes);
-        let start = if start.is_null() { start } else { start.offset(offset([x, y, 0], pitch, 0)) };
-        Side { start, pitch, slice: pitch.saturating_mul(copy.Height) }
-    };
-    let (dst, src) = (
-        by_type(copy.dstMemoryType, copy.dstHost, copy.dstDevice),
-        by_type(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
-    );
-    Ok(BoxCopy {
-        dst: side(dst, copy.dstPitch, copy.dstXInBytes, copy.dstY),
-        src: side(src, copy.srcPitch, copy.srcXInBytes, copy.srcY),
-        width: copy.WidthInBytes,
-        height: copy.Height,
-        depth: 1,
-        kind: DEFAULT,
-    })
-}
-
-/// Runs the copy of `hipDrvMemcpy3D` and of the function with this name.
-pub(crate) fn run_drv_3d(process: &Process, name: &'static str, copy: Address, target: Target) -> HipResult {
+/// Runs the copy of `hipDrvMemcpy3D`.
+pub(crate) fn run_drv_3d(process: &Process, copy: Address, target: Target) -> HipResult {
     let queue = target.queue(process)?;
-    from_drv_3d(name, &read_drv_3d(copy)?)?.run(process, queue)
+    from_drv_3d(&read_drv_3d(copy)?)?.run(process, queue)
 }
 
 /// Reads a `HIP_MEMCPY3D` in the layout of the caller's version.
@@ -312,25 +285,31 @@ pub(crate) fn read_drv_3d(copy: Address) -> HipResult<HIP_MEMCPY3D> {
     }
 }
 
-/// The copy that a `HIP_MEMCPY3D` describes.
-pub(crate) fn from_drv_3d(name: &'static str, copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
-    no_arrays(name, [copy.srcArray, copy.dstArray])?;
-    let side = |start: Address, pitch: usize, rows: usize, [x, y, z]: [usize; 3]| {
+/// The copy that a `HIP_MEMCPY3D` describes. Which of the addresses counts, or the array, the type of memory says.
+pub(crate) fn from_drv_3d(copy: &HIP_MEMCPY3D) -> HipResult<BoxCopy> {
+    let extent = [copy.WidthInBytes, copy.Height, copy.Depth];
+    let side = |kind: i32, array: Array, start: Address, pitch: usize, rows: usize, position: [usize; 3]| {
+        if kind == memory_type() {
+            return arrays::side(array, position, extent);
+        }
         let pitch = pitch_or_width(pitch, copy.WidthInBytes);
         let slice = pitch.saturating_mul(if rows == 0 { copy.Height } else { rows });
-        let start = if start.is_null() { start } else { start.offset(offset([x, y, z], pitch, slice)) };
-        Side { start, pitch, slice }
+        let start = if start.is_null() { start } else { start.offset(offset(position, pitch, slice)) };
+        Ok(Side { start, pitch, slice })
     };
     let (dst, src) = (
         by_type(copy.dstMemoryType, copy.dstHost, copy.dstDevice),
         by_type(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
     );
+    let dst_position = [copy.dstXInBytes, copy.dstY, copy.dstZ];
+    let src_position = [copy.srcXInBytes, copy.srcY, copy.srcZ];
+    let [width, height, depth] = extent;
     Ok(BoxCopy {
-        dst: side(dst, copy.dstPitch, copy.dstHeight, [copy.dstXInBytes, copy.dstY, copy.dstZ]),
-        src: side(src, copy.srcPitch, copy.srcHeight, [copy.srcXInBytes, copy.srcY, copy.srcZ]),
-        width: copy.WidthInBytes,
-        height: copy.Height,
-        depth: copy.Depth,
+        dst: side(copy.dstMemoryType, copy.dstArray, dst, copy.dstPitch, copy.dstHeight, dst_position)?,
+        src: side(copy.srcMemoryType, copy.srcArray, src, copy.srcPitch, copy.srcHeight, src_position)?,
+        width,
+        height,
+        depth,
         kind: DEFAULT,
     })
 }

@@ -1,5 +1,6 @@
 //! Copies: from where to where an address route leads, and what the driver is to do for it.
 
+pub(crate) mod arrays;
 pub(crate) mod batch;
 pub(crate) mod boxes;
 pub(crate) mod bytes;

@@ -5,7 +5,9 @@ use hip_driver::DeviceProperties;
 
 use crate::abi::version::reported_grid;
 use crate::abi::{HipResult, Out, Status};
+use crate::memory::array::{LINEAR, SIDE, SIDE_3D};
 use crate::process::{Device, Process};
+use crate::texture::descriptor::generation;
 
 /// `hipDeviceArch_t`: bits for what the architecture can do. Atomics, doubles, votes, ballots, shuffles, system fences and
 /// grids of three dimensions, as clr reports for these GPUs.
@@ -16,11 +18,6 @@ pub(crate) const ARCHITECTURE: u32 = 0x97ff;
 const THREADS_PER_UNIT: i32 = 4 * 8 * 64;
 /// The frequency of the counter behind `wall_clock64`.
 const COUNTER_KHZ: i32 = 100_000;
-
-/// The most elements of a one- or two-dimensional texture in a direction (clr, for GPUs of gfx9).
-pub(crate) const TEXTURE_SIDE: i32 = 16384;
-/// The same for three dimensions.
-pub(crate) const TEXTURE_SIDE_3D: i32 = 2048;
 
 /// A property as HIP's integers have it.
 fn int(value: u32) -> i32 {
@@ -105,19 +102,19 @@ attributes! { (device properties)
     MAX_SURFACE_3D = 36 => 0;
     MAX_SURFACE_CUBEMAP = 37 => 0;
     MAX_SURFACE_CUBEMAP_LAYERED = 38 => 0;
-    MAX_TEXTURE_1D_WIDTH = 39 => 0;
+    MAX_TEXTURE_1D_WIDTH = 39 => SIDE;
     MAX_TEXTURE_1D_LAYERED = 40 => 0;
-    MAX_TEXTURE_1D_LINEAR = 41 => 0;
+    MAX_TEXTURE_1D_LINEAR = 41 => LINEAR;
     MAX_TEXTURE_1D_MIPMAP = 42 => 0;
-    MAX_TEXTURE_2D_WIDTH = 43 => 0;
-    MAX_TEXTURE_2D_HEIGHT = 44 => 0;
+    MAX_TEXTURE_2D_WIDTH = 43 => SIDE;
+    MAX_TEXTURE_2D_HEIGHT = 44 => SIDE;
     MAX_TEXTURE_2D_GATHER = 45 => 0;
     MAX_TEXTURE_2D_LAYERED = 46 => 0;
     MAX_TEXTURE_2D_LINEAR = 47 => 0;
     MAX_TEXTURE_2D_MIPMAP = 48 => 0;
-    MAX_TEXTURE_3D_WIDTH = 49 => 0;
-    MAX_TEXTURE_3D_HEIGHT = 50 => 0;
-    MAX_TEXTURE_3D_DEPTH = 51 => 0;
+    MAX_TEXTURE_3D_WIDTH = 49 => SIDE_3D;
+    MAX_TEXTURE_3D_HEIGHT = 50 => SIDE_3D;
+    MAX_TEXTURE_3D_DEPTH = 51 => SIDE_3D;
     MAX_TEXTURE_3D_ALT = 52 => 0;
     MAX_TEXTURE_CUBEMAP = 53 => 0;
     MAX_TEXTURE_CUBEMAP_LAYERED = 54 => 0;
@@ -167,7 +164,7 @@ attributes! { (device properties)
     IS_LARGE_BAR = 10011 => 0;
     ASIC_REVISION = 10012 => 1;
     CAN_USE_STREAM_WAIT_VALUE = 10013 => 1;
-    IMAGE_SUPPORT = 10014 => 0;
+    IMAGE_SUPPORT = 10014 => generation(&properties.target.processor).is_some().into();
     PHYSICAL_MULTIPROCESSOR_COUNT = 10015 => int(properties.compute_units);
     FINE_GRAIN_SUPPORT = 10016 => 1;
     WALL_CLOCK_RATE = 10017 => COUNTER_KHZ;
@@ -214,12 +211,13 @@ mod tests {
             MAX_AVAILABLE_VGPRS_PER_THREAD,
             MAX_REGISTERS_PER_BLOCK,
             ECC_ENABLED,
+            IMAGE_SUPPORT,
         ];
         for (target, architecture, expected) in [
-            ("gfx90a", 910, [9, 0, 64, 104, 2048, 32, 512, 131_072, 1]),
-            ("gfx942", 940, [9, 4, 64, 304, 2048, 32, 512, 131_072, 1]),
-            ("gfx1100", 1100, [11, 0, 32, 48, 2048, 64, 256, 196_608, 0]),
-            ("gfx1151", 1151, [11, 5, 32, 20, 2048, 64, 256, 196_608, 0]),
+            ("gfx90a", 910, [9, 0, 64, 104, 2048, 32, 512, 131_072, 1, 1]),
+            ("gfx942", 940, [9, 4, 64, 304, 2048, 32, 512, 131_072, 1, 0]),
+            ("gfx1100", 1100, [11, 0, 32, 48, 2048, 64, 256, 196_608, 0, 1]),
+            ("gfx1151", 1151, [11, 5, 32, 20, 2048, 64, 256, 196_608, 0, 1]),
         ] {
             let device = device(target);
             assert_eq!(all.map(|number| attribute(&device, number).unwrap()), expected, "{target}");

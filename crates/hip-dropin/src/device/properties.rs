@@ -4,7 +4,8 @@
 use crate::abi::structs::c_structs;
 use crate::abi::version::reported_grid;
 use crate::abi::{HipResult, In, Out, hipUUID};
-use crate::device::attributes::{ARCHITECTURE, TEXTURE_SIDE, TEXTURE_SIDE_3D, attribute, numbers, version};
+use crate::device::attributes::{ARCHITECTURE, attribute, numbers, version};
+use crate::memory::array::{SIDE, SIDE_3D};
 use crate::process::{Device, Process, visible};
 
 c_structs! {
@@ -187,8 +188,8 @@ macro_rules! set_common {
         $to.totalGlobalMem = properties.total_memory as usize;
         $to.maxThreadsDim = properties.max_block.map(|threads| threads as i32);
         $to.maxGridSize = reported_grid(properties).map(|blocks| blocks as i32);
-        $to.maxTexture2D = [TEXTURE_SIDE; 2];
-        $to.maxTexture3D = [TEXTURE_SIDE_3D; 3];
+        $to.maxTexture2D = [SIDE; 2];
+        $to.maxTexture3D = [SIDE_3D; 3];
         $to.arch = ARCHITECTURE;
         $($to.$field = attribute($device, numbers::$attribute).unwrap_or(0) as _;)*
     };

@@ -27,7 +27,7 @@ use crate::interpose::{
 };
 use crate::kernel::image;
 use crate::kernel::launch::KernelRef;
-use crate::kernel::module::KernelHandle;
+use crate::kernel::module::{KernelHandle, ModuleHandle};
 use crate::memory::pool::PoolHandle;
 use crate::process::call::{call, without_process};
 use crate::process::{ContextHandle, thread};

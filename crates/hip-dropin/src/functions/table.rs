@@ -275,6 +275,40 @@ macro_rules! functions {
     4.2 hipIpcCloseMemHandle(pointer: Address);
 }
 
+[memory::array] {
+    4.2 hipMallocArray(array: Out<Array>, desc: In<hipChannelFormatDesc>, width: usize, height: usize, flags: u32)
+        { create(process, array, || Description::new(desc, hipExtent { width, height, depth: 0 }, flags)) };
+    4.2 hipMalloc3DArray(array: Out<Array>, desc: In<hipChannelFormatDesc>, extent: hipExtent, flags: u32)
+        { create(process, array, || Description::new(desc, extent, flags)) };
+    4.2 hipArrayCreate(array: Out<Array>, desc: In<HIP_ARRAY_DESCRIPTOR>)
+        { create(process, array, || Description::of_driver_2d(&desc.get()?)) };
+    4.2 hipArray3DCreate(array: Out<Array>, desc: In<HIP_ARRAY3D_DESCRIPTOR>)
+        { create(process, array, || Description::of_driver(&desc.get()?)) };
+    4.2 hipFreeArray(array: Array) { destroy(process, array) };
+    4.3 hipArrayDestroy(array: Array) { destroy(process, array) };
+    5.6 hipArrayGetInfo(desc: Out<hipChannelFormatDesc>, extent: Out<hipExtent>, flags: Out<u32>, array: Array)
+        { hipArrayGetInfo(desc, extent, flags, array) };
+    5.6 hipArrayGetDescriptor(desc: Out<HIP_ARRAY_DESCRIPTOR>, array: Array)
+        { hipArrayGetDescriptor(desc, array) };
+    5.6 hipArray3DGetDescriptor(desc: Out<HIP_ARRAY3D_DESCRIPTOR>, array: Array)
+        { hipArray3DGetDescriptor(desc, array) };
+    4.2 hipMallocMipmappedArray(array: Out<MipmappedArray>, desc: In<hipChannelFormatDesc>, extent: hipExtent,
+        levels: u32, flags: u32)
+        { create_mipmapped(process, array, levels, || Description::new(desc, extent, flags)) };
+    4.2 hipMipmappedArrayCreate(array: Out<MipmappedArray>, desc: In<HIP_ARRAY3D_DESCRIPTOR>, levels: u32)
+        { create_mipmapped(process, array, levels, || Description::of_driver(&desc.get()?)) };
+    4.2 hipFreeMipmappedArray(array: MipmappedArray) { destroy_mipmapped(process, array) };
+    4.2 hipMipmappedArrayDestroy(array: MipmappedArray) { destroy_mipmapped(process, array) };
+    4.2 hipGetMipmappedArrayLevel(level_array: Out<Array>, array: MipmappedArray, level: u32)
+        { get_level(level_array, array, level) };
+    4.2 hipMipmappedArrayGetLevel(level_array: Out<Array>, array: MipmappedArray, level: u32)
+        { get_level(level_array, array, level) };
+    4.2 hipCreateChannelDesc(x: i32, y: i32, z: i32, w: i32, f: i32) -> hipChannelFormatDesc
+        { hipChannelFormatDesc { x, y, z, w, f } };
+    4.2 hipGetChannelDesc(desc: Out<hipChannelFormatDesc>, array: Array) { hipGetChannelDesc(desc, array) };
+    4.2 hipDeviceGetTexture1DLinearMaxWidth(width: Out<usize>, desc: In<hipChannelFormatDesc>, device: i32);
+}
+
 [copy::bytes] {
     4.2 hipMemcpy(dst: Address, src: Address, bytes: usize, kind: i32) + _spt() 5.2
         work (waiting) { ByteCopy { dst, src, bytes, kind } };
@@ -338,18 +372,54 @@ macro_rules! functions {
     4.2 hipMemcpy2DAsync(dst: Address, dst_pitch: usize, src: Address, src_pitch: usize, width: usize,
         height: usize, kind: i32, stream: StreamHandle) + _spt(stream) 5.3
         work (stream) { rectangle(dst, dst_pitch, src, src_pitch, width, height, kind) };
-    4.2 hipMemcpyParam2D(parms: In<hip_Memcpy2D>) work (waiting) { Parms2D { parms, name: hip_name } };
+    4.2 hipMemcpyParam2D(parms: In<hip_Memcpy2D>) work (waiting) { Parms2D { parms } };
     4.2 hipMemcpyParam2DAsync(parms: In<hip_Memcpy2D>, stream: StreamHandle)
-        work (stream) { Parms2D { parms, name: hip_name } };
+        work (stream) { Parms2D { parms } };
     4.3 hipDrvMemcpy2DUnaligned(parms: In<hip_Memcpy2D>)
-        { Parms2D { parms, name: hip_name }.run(process, Target::BLOCKING.queue(process)?) };
+        { Parms2D { parms }.run(process, Target::BLOCKING.queue(process)?) };
     4.2 hipMemcpy3D(parms: In<hipMemcpy3DParms>) + _spt() 5.2
-        work (waiting) { Parms3D { parms, name: hip_name } };
+        work (waiting) { Parms3D { parms } };
     4.2 hipMemcpy3DAsync(parms: In<hipMemcpy3DParms>, stream: StreamHandle) + _spt(stream) 5.3
-        work (stream) { Parms3D { parms, name: hip_name } };
-    4.2 hipDrvMemcpy3D(copy: Address) { run_drv_3d(process, hip_name, copy, Target::BLOCKING) };
+        work (stream) { Parms3D { parms } };
+    4.2 hipDrvMemcpy3D(copy: Address) { run_drv_3d(process, copy, Target::BLOCKING) };
     4.2 hipDrvMemcpy3DAsync(copy: Address, stream: StreamHandle)
-        { run_drv_3d(process, hip_name, copy, Target::enqueue(stream)) };
+        { run_drv_3d(process, copy, Target::enqueue(stream)) };
+}
+
+[copy::arrays] {
+    4.2 hipMemcpy2DToArray(array: Array, x: usize, y: usize, src: Address, pitch: usize, width: usize,
+        height: usize, kind: i32) + _spt() 5.2
+        work (waiting) { to_array((array, x, y), (src, pitch), Size::Rectangle(width, height), kind) };
+    4.3 hipMemcpy2DToArrayAsync(array: Array, x: usize, y: usize, src: Address, pitch: usize, width: usize,
+        height: usize, kind: i32, stream: StreamHandle) + _spt(stream) 5.3
+        work (stream) { to_array((array, x, y), (src, pitch), Size::Rectangle(width, height), kind) };
+    4.2 hipMemcpy2DFromArray(dst: Address, pitch: usize, array: Array, x: usize, y: usize, width: usize,
+        height: usize, kind: i32) + _spt() 5.2
+        work (waiting) { from_array((dst, pitch), (array, x, y), Size::Rectangle(width, height), kind) };
+    4.2 hipMemcpy2DFromArrayAsync(dst: Address, pitch: usize, array: Array, x: usize, y: usize, width: usize,
+        height: usize, kind: i32, stream: StreamHandle) + _spt(stream) 5.3
+        work (stream) { from_array((dst, pitch), (array, x, y), Size::Rectangle(width, height), kind) };
+    6.2 hipMemcpy2DArrayToArray(dst: Array, dst_x: usize, dst_y: usize, src: Array, src_x: usize,
+        src_y: usize, width: usize, height: usize, _kind: i32)
+        work (waiting) { between((dst, dst_x, dst_y), (src, src_x, src_y), Size::Rectangle(width, height)) };
+    4.2 hipMemcpyToArray(array: Array, x: usize, y: usize, src: Address, bytes: usize, kind: i32)
+        work (waiting) { to_array((array, x, y), (src, 0), Size::Count(bytes), kind) };
+    4.2 hipMemcpyFromArray(dst: Address, array: Array, x: usize, y: usize, bytes: usize, kind: i32) + _spt() 5.3
+        work (waiting) { from_array((dst, 0), (array, x, y), Size::Count(bytes), kind) };
+    4.2 hipMemcpyHtoA(array: Array, offset: usize, src: Address, bytes: usize)
+        work (waiting) { row_to_array(array, offset, src, bytes, true) };
+    6.2 hipMemcpyHtoAAsync(array: Array, offset: usize, src: Address, bytes: usize, stream: StreamHandle)
+        work (stream) { row_to_array(array, offset, src, bytes, true) };
+    6.2 hipMemcpyDtoA(array: Array, offset: usize, src: Address, bytes: usize)
+        work (waiting) { row_to_array(array, offset, src, bytes, false) };
+    4.2 hipMemcpyAtoH(dst: Address, array: Array, offset: usize, bytes: usize)
+        work (waiting) { row_from_array(dst, array, offset, bytes, true) };
+    6.2 hipMemcpyAtoHAsync(dst: Address, array: Array, offset: usize, bytes: usize, stream: StreamHandle)
+        work (stream) { row_from_array(dst, array, offset, bytes, true) };
+    6.2 hipMemcpyAtoD(dst: Address, array: Array, offset: usize, bytes: usize)
+        work (waiting) { row_from_array(dst, array, offset, bytes, false) };
+    6.2 hipMemcpyAtoA(dst: Array, dst_offset: usize, src: Array, src_offset: usize, bytes: usize)
+        work (waiting) { between((dst, dst_offset, 0), (src, src_offset, 0), Size::Row(bytes)) };
 }
 
 [copy::batch] {
@@ -360,7 +430,7 @@ macro_rules! functions {
     7.1 hipMemcpy3DBatchAsync(count: usize, operations: In<BoxOperation>, failed: Out<usize>, flags: u64,
         stream: StreamHandle);
     7.1 hipMemcpy3DPeer(parms: In<PeerParms>)
-        { between_devices(process, hip_name, parms)?.run(process, Target::BLOCKING.queue(process)?) };
+        { between_devices(process, parms)?.run(process, Target::BLOCKING.queue(process)?) };
     7.1 hipMemcpy3DPeerAsync(parms: In<PeerParms>, stream: StreamHandle);
 }
 
@@ -519,6 +589,11 @@ macro_rules! functions {
         _external: i32, _bytes: usize, _constant: i32, _global: i32)
         quiet { register_variable(handle, variable, name) }
         around (Void) { without_process(hip_name, || register_variable(handle, variable, name)); forward() };
+    // Texture references and surfaces are variables, too.
+    4.2 __hipRegisterTexture(handle: FatBinaryHandle, variable: Address, _host_name: Text, name: Text,
+        _kind: i32, _is_normalized: i32, _external: i32) quiet { register_variable(handle, variable, name) };
+    4.2 __hipRegisterSurface(handle: FatBinaryHandle, variable: Address, _host_name: Text, name: Text,
+        _kind: i32, _external: i32) quiet { register_variable(handle, variable, name) };
     4.2 __hipRegisterManagedVar(handle: FatBinaryHandle, pointer: Out<Address>, initial: In<u8>, name: Text,
         bytes: usize, _align: u32)
         quiet { __hipRegisterManagedVar(handle, pointer, initial, name, bytes, _align) };
@@ -684,6 +759,115 @@ macro_rules! functions {
         { best_block(process, (grid, block), KernelRef::Module(function), (lds, limit), flags) };
     7.2 hipOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: Address, blocks: i32,
         _block: i32);
+}
+
+[texture] {
+    4.2 hipCreateTextureObject(object: Out<Address>, resource: In<hipResourceDesc>, texture: In<hipTextureDesc>,
+        view: In<hipResourceViewDesc>);
+    4.2 hipDestroyTextureObject(object: Address) { destroy(process, object) };
+    4.2 hipGetTextureObjectResourceDesc(desc: Out<hipResourceDesc>, object: Address);
+    4.2 hipGetTextureObjectTextureDesc(desc: Out<hipTextureDesc>, object: Address);
+    4.2 hipGetTextureObjectResourceViewDesc(desc: Out<hipResourceViewDesc>, object: Address);
+    4.2 hipCreateSurfaceObject(object: Out<Address>, resource: In<hipResourceDesc>);
+    4.2 hipDestroySurfaceObject(object: Address);
+    // The same, with the names that C++ gives them in HIP 5.
+    4.2 _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc(object: Out<Address>,
+        resource: In<hipResourceDesc>) { hipCreateSurfaceObject(process, object, resource) };
+    4.2 _Z23hipDestroySurfaceObjectP13__hip_surface(object: Address)
+        { hipDestroySurfaceObject(process, object) };
+}
+
+[texture::driver_api] {
+    4.2 hipTexObjectCreate(object: Out<Address>, resource: In<HIP_RESOURCE_DESC>, texture: In<HIP_TEXTURE_DESC>,
+        view: In<HIP_RESOURCE_VIEW_DESC>);
+    4.2 hipTexObjectDestroy(object: Address) { destroy(process, object) };
+    4.2 hipTexObjectGetResourceDesc(desc: Out<HIP_RESOURCE_DESC>, object: Address);
+    4.2 hipTexObjectGetTextureDesc(desc: Out<HIP_TEXTURE_DESC>, object: Address);
+    4.2 hipTexObjectGetResourceViewDesc(desc: Out<HIP_RESOURCE_VIEW_DESC>, object: Address);
+}
+
+[texture::reference] {
+    4.2 hipBindTexture(offset: Out<usize>, reference: Out<textureReference>, start: Address,
+        desc: In<hipChannelFormatDesc>, bytes: usize)
+        { bind_linear(process, Owner::Program, (offset, reference), start, desc.get(), bytes) };
+    4.2 hipBindTexture2D(offset: Out<usize>, reference: Out<textureReference>, start: Address,
+        desc: In<hipChannelFormatDesc>, width: usize, height: usize, pitch: usize)
+        {
+            bind_rows(process, Owner::Program, (offset, reference), start, desc.get(), (width, height, pitch))
+        };
+    4.2 hipBindTextureToArray(reference: Out<textureReference>, array: Array, desc: In<hipChannelFormatDesc>);
+    4.2 hipBindTextureToMipmappedArray(reference: Out<textureReference>, array: MipmappedArray,
+        desc: In<hipChannelFormatDesc>);
+    4.2 hipUnbindTexture(reference: Out<textureReference>);
+    4.2 hipGetTextureAlignmentOffset(offset: Out<usize>, reference: Out<textureReference>)
+        { get(process, offset, reference, |_| 0) };
+    4.2 hipGetTextureReference(reference: Out<Address>, symbol: Address) { reference.set(symbol) };
+    4.2 hipModuleGetTexRef(reference: Out<Address>, module: ModuleHandle, name: Text);
+    4.2 hipTexRefSetAddress(offset: Out<usize>, reference: Out<textureReference>, start: Address, bytes: usize)
+        {
+            bind_linear(process, Owner::Module, (offset, reference), start, own_channels(reference), bytes)
+        };
+    4.2 hipTexRefSetAddress2D(reference: Out<textureReference>, desc: In<HIP_ARRAY_DESCRIPTOR>, start: Address,
+        pitch: usize);
+    4.2 hipTexRefSetArray(reference: Out<textureReference>, array: Array, flags: u32)
+        { set_array(process, reference, false, array, flags) };
+    4.2 hipTexRefSetMipmappedArray(reference: Out<textureReference>, array: MipmappedArray, flags: u32)
+        { set_array(process, reference, true, array, flags) };
+    4.2 hipTexRefGetAddress(start: Out<u64>, reference: Out<textureReference>)
+        { hipTexRefGetAddress(start, reference) };
+    4.2 hipTexRefGetArray(array: Out<Array>, reference: Out<textureReference>)
+        { hipTexRefGetArray(array, reference) };
+    4.2 hipTexRefGetMipMappedArray(array: Out<MipmappedArray>, reference: Out<textureReference>)
+        { hipTexRefGetMipMappedArray(array, reference) };
+    4.2 hipTexRefSetAddressMode(reference: Out<textureReference>, direction: i32, mode: i32)
+        { set_address_mode(process, reference, direction, mode) };
+    4.2 hipTexRefGetAddressMode(mode: Out<i32>, reference: Out<textureReference>, direction: i32)
+        { get_address_mode(process, mode, reference, direction) };
+    4.2 hipTexRefSetFilterMode(reference: Out<textureReference>, mode: i32)
+        { set(process, reference, |reference| reference.filterMode = mode) };
+    4.2 hipTexRefGetFilterMode(mode: Out<i32>, reference: Out<textureReference>)
+        { get(process, mode, reference, |reference| reference.filterMode) };
+    4.2 hipTexRefSetFlags(reference: Out<textureReference>, bits: u32)
+        { set(process, reference, |reference| set_flags(reference, bits)) };
+    4.2 hipTexRefGetFlags(bits: Out<u32>, reference: Out<textureReference>)
+        { get(process, bits, reference, flags) };
+    4.2 hipTexRefSetFormat(reference: Out<textureReference>, format: i32, channels: i32)
+        { set(process, reference, |reference| (reference.format, reference.numChannels) = (format, channels)) };
+    4.2 hipTexRefGetFormat(format: Out<i32>, channels: Out<i32>, reference: Out<textureReference>)
+        {
+            channels.check()?;
+            get(process, format, reference, |reference| reference.format)?;
+            get(process, channels, reference, |reference| reference.numChannels)
+        };
+    4.2 hipTexRefSetMaxAnisotropy(reference: Out<textureReference>, most: u32)
+        { set(process, reference, |reference| reference.maxAnisotropy = most) };
+    4.2 hipTexRefGetMaxAnisotropy(most: Out<u32>, reference: Out<textureReference>)
+        { get(process, most, reference, |reference| reference.maxAnisotropy) };
+    4.2 hipTexRefSetMipmapFilterMode(reference: Out<textureReference>, mode: i32)
+        { set(process, reference, |reference| reference.mipmapFilterMode = mode) };
+    4.2 hipTexRefGetMipmapFilterMode(mode: Out<i32>, reference: Out<textureReference>)
+        { get(process, mode, reference, |reference| reference.mipmapFilterMode) };
+    4.2 hipTexRefSetMipmapLevelBias(reference: Out<textureReference>, bias: f32)
+        { set(process, reference, |reference| reference.mipmapLevelBias = bias) };
+    4.2 hipTexRefGetMipmapLevelBias(bias: Out<f32>, reference: Out<textureReference>)
+        { get(process, bias, reference, |reference| reference.mipmapLevelBias) };
+    4.2 hipTexRefSetMipmapLevelClamp(reference: Out<textureReference>, least: f32, most: f32)
+        {
+            set(process, reference, |reference| {
+                (reference.minMipmapLevelClamp, reference.maxMipmapLevelClamp) = (least, most);
+            })
+        };
+    4.2 hipTexRefGetMipmapLevelClamp(least: Out<f32>, most: Out<f32>, reference: Out<textureReference>)
+        {
+            most.check()?;
+            get(process, least, reference, |reference| reference.minMipmapLevelClamp)?;
+            get(process, most, reference, |reference| reference.maxMipmapLevelClamp)
+        };
+    // A reference has no room for a border's colour, which is always transparent black.
+    4.2 hipTexRefSetBorderColor(reference: Out<textureReference>, color: In<[f32; 4]>)
+        { color.get()?; set(process, reference, |_| ()) };
+    4.2 hipTexRefGetBorderColor(color: Out<[f32; 4]>, reference: Out<textureReference>)
+        { get(process, color, reference, |_| [0.0; 4]) };
 }
 
 [graph::structure] {
@@ -1010,43 +1194,16 @@ macro_rules! functions {
     4.2 hiprtcLinkDestroy(state: *mut c_void) installed {};
 }
 
-// Not supported: arrays, textures, surfaces; memory and semaphores of graphics; virtual memory; events and pools
+// Not supported: memory and semaphores of graphics; virtual memory; events and pools
 // of other processes; linking of code; callbacks of profilers. They are exported, so that programs that name them
 // start; a call is counted for the summary and fails.
 [process] {
-    4.2 _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc;
-    4.2 _Z23hipDestroySurfaceObjectP13__hip_surface;
-    4.2 hipArray3DCreate;
-    5.6 hipArray3DGetDescriptor;
-    4.2 hipArrayCreate;
-    4.3 hipArrayDestroy;
-    5.6 hipArrayGetDescriptor;
-    5.6 hipArrayGetInfo;
-    4.2 hipBindTexture;
-    4.2 hipBindTexture2D;
-    4.2 hipBindTextureToArray;
-    4.2 hipBindTextureToMipmappedArray;
-    4.2 hipCreateChannelDesc;
-    4.2 hipCreateSurfaceObject;
-    4.2 hipCreateTextureObject;
     4.3 hipDestroyExternalMemory;
     4.3 hipDestroyExternalSemaphore;
-    4.2 hipDestroySurfaceObject;
-    4.2 hipDestroyTextureObject;
-    4.2 hipDeviceGetTexture1DLinearMaxWidth;
     4.2 hipEnableActivityCallback;
     4.3 hipExternalMemoryGetMappedBuffer(pointer: Out<Address>, memory: Address, buffer: Address)
         unsupported {} observed { observed_memory::give_unknown(over, forward) };
-    4.2 hipFreeArray;
-    4.2 hipFreeMipmappedArray;
     4.3 hipGLGetDevices;
-    4.2 hipGetChannelDesc;
-    4.2 hipGetMipmappedArrayLevel;
-    4.2 hipGetTextureAlignmentOffset;
-    4.2 hipGetTextureObjectResourceDesc;
-    4.2 hipGetTextureObjectResourceViewDesc;
-    4.2 hipGetTextureObjectTextureDesc;
-    4.2 hipGetTextureReference;
     5.3 hipGraphAddExternalSemaphoresSignalNode(node: Out<NodeHandle>, graph: GraphHandle,
         after: In<NodeHandle>, count: usize, params: Address) unsupported {}
         observed { nodes::add_unknown(over, forward, graph) };
@@ -1081,9 +1238,6 @@ macro_rules! functions {
     6.4 hipLinkComplete;
     6.4 hipLinkCreate;
     6.4 hipLinkDestroy;
-    4.2 hipMalloc3DArray;
-    4.2 hipMallocArray;
-    4.2 hipMallocMipmappedArray;
     5.1 hipMemAddressFree;
     5.1 hipMemAddressReserve(pointer: Out<Address>, bytes: usize, alignment: usize, address: Address,
         flags: u64) unsupported {} observed { observed_memory::give_unknown(over, forward) };
@@ -1105,74 +1259,14 @@ macro_rules! functions {
     5.1 hipMemRetainAllocationHandle;
     5.1 hipMemSetAccess;
     5.1 hipMemUnmap;
-    6.2 hipMemcpy2DArrayToArray;
-    4.2 hipMemcpy2DFromArray;
-    4.2 hipMemcpy2DFromArrayAsync;
-    5.3 hipMemcpy2DFromArrayAsync_spt;
-    5.2 hipMemcpy2DFromArray_spt;
-    4.2 hipMemcpy2DToArray;
-    4.3 hipMemcpy2DToArrayAsync;
-    5.3 hipMemcpy2DToArrayAsync_spt;
-    5.2 hipMemcpy2DToArray_spt;
-    6.2 hipMemcpyAtoA;
-    6.2 hipMemcpyAtoD;
-    4.2 hipMemcpyAtoH;
-    6.2 hipMemcpyAtoHAsync;
-    6.2 hipMemcpyDtoA;
-    4.2 hipMemcpyFromArray;
-    5.3 hipMemcpyFromArray_spt;
-    4.2 hipMemcpyHtoA;
-    6.2 hipMemcpyHtoAAsync;
-    4.2 hipMemcpyToArray;
-    4.2 hipMipmappedArrayCreate;
-    4.2 hipMipmappedArrayDestroy;
-    4.2 hipMipmappedArrayGetLevel;
-    4.2 hipModuleGetTexRef;
     4.2 hipRegisterActivityCallback;
     4.2 hipRegisterApiCallback;
     5.3 hipRegisterTracerCallback;
     4.2 hipRemoveActivityCallback;
     4.2 hipRemoveApiCallback;
     4.3 hipSignalExternalSemaphoresAsync;
-    4.2 hipTexObjectCreate;
-    4.2 hipTexObjectDestroy;
-    4.2 hipTexObjectGetResourceDesc;
-    4.2 hipTexObjectGetResourceViewDesc;
-    4.2 hipTexObjectGetTextureDesc;
-    4.2 hipTexRefGetAddress;
-    4.2 hipTexRefGetAddressMode;
-    4.2 hipTexRefGetArray;
-    4.2 hipTexRefGetBorderColor;
-    4.2 hipTexRefGetFilterMode;
-    4.2 hipTexRefGetFlags;
-    4.2 hipTexRefGetFormat;
-    4.2 hipTexRefGetMaxAnisotropy;
-    4.2 hipTexRefGetMipMappedArray;
-    4.2 hipTexRefGetMipmapFilterMode;
-    4.2 hipTexRefGetMipmapLevelBias;
-    4.2 hipTexRefGetMipmapLevelClamp;
-    4.2 hipTexRefSetAddress;
-    4.2 hipTexRefSetAddress2D;
-    4.2 hipTexRefSetAddressMode;
-    4.2 hipTexRefSetArray;
-    4.2 hipTexRefSetBorderColor;
-    4.2 hipTexRefSetFilterMode;
-    4.2 hipTexRefSetFlags;
-    4.2 hipTexRefSetFormat;
-    4.2 hipTexRefSetMaxAnisotropy;
-    4.2 hipTexRefSetMipmapFilterMode;
-    4.2 hipTexRefSetMipmapLevelBias;
-    4.2 hipTexRefSetMipmapLevelClamp;
-    4.2 hipTexRefSetMipmappedArray;
-    4.2 hipUnbindTexture;
     4.3 hipWaitExternalSemaphoresAsync(semaphores: Address, params: Address, count: u32,
         stream: StreamHandle) unsupported {} observed { streams::unknown_order(over, forward) };
-}
-
-// Registering a texture or a surface before `main` does nothing; using it is not supported.
-[process] {
-    4.2 __hipRegisterTexture() -> Void {};
-    4.2 __hipRegisterSurface() -> Void {};
 }
         }
     };

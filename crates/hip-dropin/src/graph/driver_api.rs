@@ -24,7 +24,7 @@ struct MemsetParams {
 
 pub(crate) fn copy(process: &Process, params: Address) -> HipResult<Payload> {
     let params = read_drv_3d(params)?;
-    let copy = from_drv_3d("hipDrvGraphAddMemcpyNode", &params)?;
+    let copy = from_drv_3d(&params)?;
     Ok(Payload::Copy(CopyNode::new(process, copy, Params::Driver(Arc::new(params)))?))
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn hipGraphKernelNodeGetParams(
 
 pub(crate) fn copy_3d(process: &Process, params: In<hipMemcpy3DParms>) -> HipResult<Payload> {
     let params = params.get()?;
-    let copy = from_parms("hipGraphAddMemcpyNode", &params)?;
+    let copy = from_parms(&params)?;
     Ok(Payload::Copy(CopyNode::new(process, copy, Params::Runtime(params))?))
 }
 

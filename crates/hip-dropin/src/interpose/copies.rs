@@ -4,11 +4,13 @@ use hip_driver::{Call, DeviceId, Output, RawStream, Work};
 
 use super::{Forward, Interposed};
 use crate::abi::{Address, In, Status, hip_Memcpy2D};
+use crate::copy::arrays::ArrayCopy;
 use crate::copy::boxes::{BoxCopy, Parms2D, Parms3D, of_memory, rectangle};
 use crate::copy::bytes::{ByteCopy, SymbolCopy};
 use crate::copy::{
     CopyRoute, DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_DEVICE_NO_CU, DEVICE_TO_HOST, HOST_TO_DEVICE,
 };
+use crate::memory::array::memory_type;
 use crate::stream::Target;
 
 /// What a copy is for a driver, and its device; `None` for a copy of no bytes, to itself, or between addresses that are in no
@@ -96,8 +98,12 @@ impl Parms3D {
     }
 }
 
-/// `hipMemoryTypeArray`, before HIP 6 and from then on.
-const ARRAYS: [i32; 2] = [2, 10];
+impl ArrayCopy {
+    /// Passes the copy on: the memory of arrays is not known.
+    pub(crate) fn observe(self, _over: &Interposed, forward: Forward<'_>, _target: Target) -> Status {
+        forward()
+    }
+}
 
 impl Parms2D {
     /// Shows the copy, unless it is one of arrays.
@@ -111,8 +117,8 @@ impl Parms2D {
 
 fn box_of(parms: In<hip_Memcpy2D>) -> Option<BoxCopy> {
     let copy = parms.get().ok()?;
-    if ARRAYS.contains(&copy.srcMemoryType)
-        || ARRAYS.contains(&copy.dstMemoryType)
+    if copy.srcMemoryType == memory_type()
+        || copy.dstMemoryType == memory_type()
         || copy.srcArray != 0
         || copy.dstArray != 0
     {

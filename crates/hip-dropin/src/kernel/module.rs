@@ -181,6 +181,14 @@ pub(crate) fn hipModuleGetFunctionCount(count: Out<u32>, module: ModuleHandle) -
     count.set(module.kernel_names().len() as u32)
 }
 
+/// The address and the size in bytes of a module's variable.
+pub(crate) fn global(process: &Process, module: ModuleHandle, name: &CStr) -> HipResult<(Address, usize)> {
+    if name.is_empty() {
+        return Err(Status::INVALID_VALUE);
+    }
+    MODULES.expect(module.0, Status::NOT_FOUND)?.global(process, name)
+}
+
 pub(crate) fn hipModuleGetGlobal(
     process: &Process,
     pointer: Out<Address>,
@@ -191,12 +199,7 @@ pub(crate) fn hipModuleGetGlobal(
     if pointer.is_null() && bytes.is_null() {
         return Err(Status::INVALID_VALUE);
     }
-    let name = name.get()?;
-    if name.is_empty() {
-        return Err(Status::INVALID_VALUE);
-    }
-    let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
-    let (address, size) = module.global(process, name)?;
+    let (address, size) = global(process, module, name.get()?)?;
     pointer.set_if_wanted(address);
     bytes.set_if_wanted(size);
     Ok(())

@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     ManagedVariable,
     /// Of a graph's node.
     Graph,
+    /// Of an array, a texture or a surface.
+    Image,
     /// Another process's, from `hipIpcOpenMemHandle`.
     Opened,
 }
@@ -136,7 +138,7 @@ impl Allocations {
         let live = self.read();
         let on_device = live.values().filter(|found| {
             found.device == device
-                && matches!(found.kind, Kind::Device | Kind::Pool(_))
+                && matches!(found.kind, Kind::Device | Kind::Pool(_) | Kind::Image)
                 && found.pinned.is_none()
         });
         on_device.map(|found| (found.bytes.next_multiple_of(PAGE) - found.bytes) as u64).sum()

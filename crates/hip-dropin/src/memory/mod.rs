@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod allocations;
+pub(crate) mod array;
 pub(crate) mod host;
 pub(crate) mod ipc;
 pub(crate) mod kept;
@@ -40,7 +41,7 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
     // the program.
     unsafe {
         match (allocation.kind, allocation.pinned) {
-            (Kind::Device, _) => driver.free(device, ptr)?,
+            (Kind::Device, _) | (Kind::Image, None) => driver.free(device, ptr)?,
             (Kind::Pool(of), _) => {
                 driver.device_synchronize(device)?;
                 pool::release(process, allocation, of, None)?;
@@ -49,7 +50,7 @@ pub(crate) fn release(process: &Process, allocation: &Allocation) -> HipResult {
                 advice::forget(&allocation.range());
                 driver.free(device, ptr)?;
             }
-            (Kind::Host, Some(pinned)) => driver.host_free(device, pinned)?,
+            (Kind::Host | Kind::Image, Some(pinned)) => driver.host_free(device, pinned)?,
             _ => return Err(Status::INVALID_VALUE),
         }
     }
@@ -245,6 +246,10 @@ const HOST_POINTER: i32 = 4;
 
 /// The value of one attribute (`hipPointer_attribute`) of an address.
 fn attribute(attribute: i32, pointer: Address) -> HipResult<AttributeValue> {
+    // Of the handle of an array, only the type can be asked for.
+    if attribute == 2 && array::is_handle(pointer) {
+        return Ok(AttributeValue::Int(array::memory_type()));
+    }
     let found = ALLOCATIONS.find(pointer.0).ok_or(Status::INVALID_VALUE)?;
     Ok(match attribute {
         2 => AttributeValue::Int(memory_type(Some(&found))),

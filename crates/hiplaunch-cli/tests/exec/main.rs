@@ -10,6 +10,7 @@ mod library;
 mod memory;
 mod names;
 mod programs;
+mod textures;
 mod validation;
 
 use programs::*;

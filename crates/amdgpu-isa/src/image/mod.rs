@@ -1,0 +1,8 @@
+//! The descriptors that image instructions take ([`ImageField`], [`SamplerField`], [`BufferField`]), and the formats of texels
+//! ([`TexelFormat`]). Where the texels are, [`image_layout`](crate::image_layout) says.
+
+mod fields;
+mod format;
+
+pub use fields::{BufferField, Generation, ImageField, SamplerField};
+pub use format::{Numbers, TexelFormat};
