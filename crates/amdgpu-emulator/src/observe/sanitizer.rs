@@ -690,9 +690,8 @@ fn forget(cx: &mut ExecContext, lds_written: &mut WrittenBytes, space: MemorySpa
 fn bypasses_caches(target: Target, i: &Inst) -> bool {
     match target {
         Target::Gfx90a => i.flags & flag::GLC != 0 && i.flags & flag::SLC == 0,
-        Target::Gfx11 | Target::Gfx115 | Target::Gfx12 | Target::Gfx103 => i.flags & flag::GLC != 0,
+        Target::Gfx11 | Target::Gfx115 | Target::Gfx103 => i.flags & flag::GLC != 0,
         Target::Gfx942 | Target::Gfx950 => i.flags & (flag::GLC | flag::SC1) != 0,
-        Target::Gfx103 => i.flags & flag::GLC != 0,
         // Decoding sets the flag for any scope that is larger than a compute unit (LLVM, "Memory Model gfx12").
         Target::Gfx12 => i.flags & flag::SC1 != 0,
     }
