@@ -411,6 +411,7 @@ pub(crate) fn hipArrayGetInfo(
 }
 
 pub(crate) fn hipArrayGetDescriptor(to: Out<HIP_ARRAY_DESCRIPTOR>, handle: Array) -> HipResult {
+    to.check()?;
     let array = ARRAYS.expect(handle, Status::INVALID_HANDLE)?;
     let hipExtent { width, height, .. } = array.extent();
     let hipArray { Format, NumChannels, .. } = array.header;
@@ -418,6 +419,7 @@ pub(crate) fn hipArrayGetDescriptor(to: Out<HIP_ARRAY_DESCRIPTOR>, handle: Array
 }
 
 pub(crate) fn hipArray3DGetDescriptor(to: Out<HIP_ARRAY3D_DESCRIPTOR>, handle: Array) -> HipResult {
+    to.check()?;
     let array = ARRAYS.expect(handle, Status::INVALID_HANDLE)?;
     let hipExtent { width, height, depth } = array.extent();
     let hipArray { Format, NumChannels, .. } = array.header;
