@@ -36,7 +36,7 @@ fn out_of_bounds_accesses_name_the_lane_and_the_allocation() {
         assert_eq!((lanes[0].lane, lanes[0].address), (Some(6), base + 80));
         assert_eq!((report.kernel.as_str(), report.wave), ("store_at", 1));
         assert_eq!(report.function.as_ref().unwrap().0, "store_at");
-        assert!(report.mnemonic.contains("store_dword"), "{report}");
+        assert!(report.mnemonic.contains("store_dword") || report.mnemonic.contains("store_b32"), "{report}");
         assert!(report.instruction.starts_with(&format!("{} v", report.mnemonic)), "{report}");
         assert!(report.to_string().contains(&format!(", {} [", report.instruction)), "{report}");
         assert!(report.nearest.as_ref().unwrap().contains("16 bytes past the end of"), "{report}");

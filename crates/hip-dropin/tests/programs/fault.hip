@@ -14,8 +14,7 @@ int main() {
   printf("sticky: %s\n", hipGetErrorName(hipDeviceSynchronize()));
   write<<<1, 1>>>(data, 0);
   printf("later: %s\n", hipGetErrorName(hipGetLastError()));
-  hipArray *array;
-  hipChannelFormatDesc format = {32, 0, 0, 0, hipChannelFormatKindFloat};
-  printf("array: %s\n", hipGetErrorName(hipMallocArray(&array, &format, 4, 4, 0)));
+  void *reserved;
+  printf("range: %s\n", hipGetErrorName(hipMemAddressReserve(&reserved, 1 << 21, 0, nullptr, 0)));
   return 7;
 }

@@ -327,11 +327,11 @@ fn the_machine_code() {
     // A code object that can't be disassembled is shown nevertheless.
     let other = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../crates/amdgpu-emulator/tests/data/assembly/empty.gfx1030.co"
+        "/../../crates/amdgpu-emulator/tests/data/assembly/empty.gfx908.co"
     );
     let (status, out, err) = hiplaunch(&["inspect", other, "--disassemble"]);
     assert!(status == 2 && out.contains("  kernel empty\n"), "{out}");
-    assert!(err.contains("empty.gfx1030.co: --disassemble: ") && err.contains("--gfx1030"), "{err}");
+    assert!(err.contains("empty.gfx908.co: --disassemble: ") && err.contains("--gfx908"), "{err}");
 }
 
 /// Everything that the command prints of one kernel.

@@ -127,7 +127,7 @@ fn fields_of_inspect() {
     // A code object that can't be disassembled.
     let other = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../crates/amdgpu-emulator/tests/data/assembly/empty.gfx1030.co"
+        "/../../crates/amdgpu-emulator/tests/data/assembly/empty.gfx908.co"
     );
     check(
         "inspect",
