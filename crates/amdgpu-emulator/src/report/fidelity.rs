@@ -8,8 +8,6 @@ use std::sync::OnceLock;
 
 use amdgpu_isa::{Encoding, Row, Target};
 
-use crate::exec::table::{Impl, executor};
-
 /// How far the result of an instruction can be believed. The first is the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fidelity {
@@ -83,27 +81,7 @@ type Table = HashMap<(u8, &'static str), InstructionFidelity>;
 /// Returns the table of a target.
 fn table(target: Target) -> &'static Table {
     static TABLES: OnceLock<[Table; Target::ALL.len()]> = OnceLock::new();
-    let of = |target| if Target::VERIFIED.contains(&target) { parse(target) } else { unverified(target) };
-    &TABLES.get_or_init(|| Target::ALL.map(of))[target as usize]
-}
-
-/// Returns the table of a target without lines in the ledger.
-fn unverified(target: Target) -> Table {
-    let mut table = Table::new();
-    for encoding in Encoding::ALL {
-        for row in encoding.rows().iter().filter(|row| row.opcode(target).is_some()) {
-            let (fidelity, because) = match executor(row.mnemonic, target) {
-                Impl::Unimplemented => (Fidelity::NotModelled, "a wave that reaches it faults with its name"),
-                _ => (
-                    Fidelity::Unverified,
-                    "compiled kernels gave right results; no test compares the instruction on this target",
-                ),
-            };
-            let name = row.name;
-            table.insert((encoding as u8, name), InstructionFidelity { name, encoding, fidelity, because });
-        }
-    }
-    table
+    &TABLES.get_or_init(|| Target::ALL.map(parse))[target as usize]
 }
 
 /// Returns the name of a target in the ledger.

@@ -51,6 +51,12 @@ fn verdict(row: &Row, encoding: Encoding, target: Target, tested: &[Tested]) -> 
     if is_unimplemented(row, target) {
         return (Fidelity::NotModelled, "a wave that reaches it faults with its name");
     }
+    if !Target::VERIFIED.contains(&target) {
+        return (
+            Fidelity::Unverified,
+            "compiled kernels gave right results; no test compares the instruction on this target",
+        );
+    }
     let is_about = |cell: &str| cell.split(", ").any(|title| title == TITLES[target as usize]);
     let open = rows_of("## What no source settles");
     if let Some(cells) = open.iter().find(|cells| names(cells[0], row.name) && is_about(cells[1])) {
@@ -83,7 +89,7 @@ fn ledger() -> String {
     for encoding in Encoding::ALL {
         for row in encoding.rows() {
             let mut targets: BTreeMap<Verdict, Vec<&str>> = BTreeMap::new();
-            for target in Target::VERIFIED.into_iter().filter(|target| row.opcode(*target).is_some()) {
+            for target in Target::EMULATED.into_iter().filter(|target| row.opcode(*target).is_some()) {
                 let number = crate::report::fidelity::number(target);
                 targets.entry(verdict(row, encoding, target, &tested)).or_default().push(number);
             }
@@ -125,7 +131,7 @@ fn the_ledger_is_what_the_tests_ran() {
 
 #[test]
 fn every_instruction_of_a_target_is_in_the_ledger() {
-    for target in Target::VERIFIED {
+    for target in Target::EMULATED {
         for encoding in Encoding::ALL {
             for row in encoding.rows() {
                 let found = crate::report::fidelity::fidelity(target, row);
