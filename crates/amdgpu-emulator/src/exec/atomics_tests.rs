@@ -37,6 +37,10 @@ impl Op {
                     (kind, operation.ends_with("64"))
                 } else {
                     let Some((_, kind)) = operation.split_once("_atomic_") else { continue };
+                    // Not modelled.
+                    if kind.starts_with("ordered_") {
+                        continue;
+                    }
                     (kind.trim_end_matches("_x2"), kind.ends_with("_x2") || kind.ends_with("64"))
                 };
                 ops.push(Op { name, encoding, kind, bytes: if wide { 8 } else { 4 } });
@@ -55,7 +59,9 @@ impl Op {
 }
 
 fn ds_kind(name: &str) -> Option<&'static str> {
-    const KINDS: [(&str, &str); 30] = [
+    const KINDS: [(&str, &str); 32] = [
+        ("cond_sub_u32", "cond_sub_u32"),
+        ("sub_clamp_u32", "sub_clamp_u32"),
         ("add_u", "add"),
         ("sub_u", "sub"),
         ("rsub_u", "rsub"),
@@ -175,7 +181,10 @@ pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
         // Those of gfx11 have the new value first (RDNA3 ISA, `DS_CMPSTORE_F32`).
         "cmpswap_f32" => reference(Op { kind: "cmpst_f32", ..op }, old, b, a, m),
         "cmpswap_f64" => reference(Op { kind: "cmpst_f64", ..op }, old, b, a, m),
-        "csub_u32" => wrap((o - d).max(0)),
+        "csub_u32" | "sub_clamp_u32" => wrap((o - d).max(0)),
+        "cond_sub_u32" => wrap(if o >= d { o - d } else { o }),
+        "min_num_f32" => reference(Op { kind: "min_f32", ..op }, old, a, b, m),
+        "max_num_f32" => reference(Op { kind: "max_f32", ..op }, old, a, b, m),
         "min_f32" | "max_f32" | "min_f64" | "max_f64" => {
             let quiet = if bits == 32 { 1 << 22 } else { 1 << 51 };
             let f = |v| flush(v, bits, if bits == 32 { in32 } else { in64 });
@@ -266,9 +275,9 @@ pub(crate) fn interesting(random: &mut Random, op: Op) -> u64 {
 }
 
 /// Encodes an operation with its address in v10, data in v20 (and v24 for DS), the result in v30.
-fn encode(b: &MemoryModel, op: Op, back: bool) -> [u32; 2] {
+fn encode(b: &MemoryModel, op: Op, back: bool) -> Vec<u32> {
     match op.encoding {
-        Encoding::Ds => ds(&b.rig, op.name, 0, 10, [20, 24], 30),
+        Encoding::Ds => ds(&b.rig, op.name, 0, 10, [20, 24], 30).to_vec(),
         Encoding::Mubuf => buffer(
             &b.rig,
             op.encoding,
@@ -307,15 +316,15 @@ fn memory_mode(op: Op, target: Target, mode: u32) -> u32 {
 }
 
 fn operations() {
-    for mut b in MemoryModel::every(21) {
-        let is_gfx11 = b.rig.target.is_gfx11();
+    for mut b in MemoryModel::every(21).chain(MemoryModel::gfx12(21)) {
+        let is_rdna = b.rig.target.is_rdna();
         for op in Op::all(&b) {
             for trial in 0..24 {
                 let exec = b.exec();
                 b.scramble(10..40);
                 let (bytes, dwords) = (op.bytes, op.dwords());
                 let back = if op.is_ds() { op.name.contains("_rtn") } else { b.below(2) == 0 };
-                let has_mode = op.is_ds() || is_gfx11;
+                let has_mode = op.is_ds() || is_rdna;
                 let mode = if has_mode { [0xf0, 0xf0, 0x00, 0x30, 0xc0, 0x10][trial % 6] } else { 0xf0 };
                 b.rig.w.mode.0 = mode;
                 let memory_mode = memory_mode(op, b.rig.target, mode);
@@ -377,8 +386,8 @@ fn operations() {
                 b.rig.w.set_exec(exec);
                 b.rig.w.set_s64(8, b.model.bases[0]);
                 b.rig.w.set_s32(10, GLOBAL as u32);
-                // Raw; on gfx11 that takes a range check and a format, 32_FLOAT.
-                b.rig.w.set_s32(11, if is_gfx11 { 3 << 28 | 22 << 12 } else { 0 });
+                // Raw; on RDNA that takes a range check and a format, 32_FLOAT.
+                b.rig.w.set_s32(11, if is_rdna { 3 << 28 | 22 << 12 } else { 0 });
                 let words = encode(&b, op, back);
                 b.rig.run(&words);
                 for (lane, want) in want.iter().enumerate() {

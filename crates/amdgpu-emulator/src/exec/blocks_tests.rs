@@ -47,7 +47,7 @@ impl Rig {
         let words = match encoding {
             Encoding::Smem => {
                 let op = op(encoding, name, self.rig.target);
-                [0xc000_0000 | op << 18 | 1 << 17 | 32 << 6 | 8 / 2, 0]
+                vec![0xc000_0000 | op << 18 | 1 << 17 | 32 << 6 | 8 / 2, 0]
             }
             Encoding::Mubuf | Encoding::Mtbuf => {
                 let fields = BufferFields {

@@ -20,7 +20,7 @@ fn random_exec(b: &mut MemoryModel) -> u64 {
 }
 
 fn loads_and_stores() {
-    for mut b in MemoryModel::gfx11(81) {
+    for mut b in MemoryModel::gfx11(81).chain(MemoryModel::gfx12(82)) {
         for encoding in [Encoding::Ds, Encoding::Global, Encoding::Flat, Encoding::Scratch] {
             for (name, operation) in b.operations(encoding) {
                 let Some(shape) = operation.split_once('_').and_then(|(_, rest)| Shape::of(rest)) else {
@@ -84,7 +84,7 @@ fn load_or_store(b: &mut MemoryModel, encoding: Encoding, name: &str, shape: Sha
         }
     }
     let words = if encoding == Encoding::Ds {
-        ds(&b.rig, name, offset as u32, 10, [20, 0], 30)
+        ds(&b.rig, name, offset as u32, 10, [20, 0], 30).to_vec()
     } else {
         let bit13 = encoding == Encoding::Scratch;
         flat(&b.rig, encoding, name, FlatFields { offset, saddr: scalar.then_some(4), bit13, ..FIELDS })
@@ -176,12 +176,12 @@ fn by_lane_number() {
             let fields = FlatFields { offset, saddr: Some(4), address: 0, ..FIELDS };
             let store = flat(&b.rig, Encoding::Global, "global_store_addtid_b32", fields);
             let lds_store = ds(&b.rig, "ds_store_addtid_b32", lds_offset, 0, [20, 0], 0);
-            b.rig.run(&[store, lds_store].concat());
+            b.rig.run(&[&store[..], &lds_store].concat());
             b.check("stores by the lane's number");
             let old: Vec<_> = (0..LANES).map(|lane| [b.get(30, lane, 1), b.get(31, lane, 1)]).collect();
             let load = flat(&b.rig, Encoding::Global, "global_load_addtid_b32", fields);
             let lds_load = ds(&b.rig, "ds_load_addtid_b32", lds_offset, 0, [0, 0], 31);
-            b.rig.run(&[load, lds_load].concat());
+            b.rig.run(&[&load[..], &lds_load].concat());
             for lane in 0..LANES {
                 let memory = [At::Global(0, place + 4 * lane), At::Lds(first + 4 * lane)];
                 let memory = memory.map(|at| b.model.read(at, lane, 4));

@@ -111,11 +111,21 @@ impl MemoryModel {
         })
     }
 
-    /// Returns models of waves of 64 and of 32 lanes, for each target of gfx11 and each SIMD level that the host has.
+    /// Returns the models of [`of_both_sizes`](MemoryModel::of_both_sizes) for the targets of gfx11.
     pub(crate) fn gfx11(seed: u64) -> impl Iterator<Item = MemoryModel> {
+        MemoryModel::of_both_sizes(&Target::GFX11, seed)
+    }
+
+    /// Returns the models of [`of_both_sizes`](MemoryModel::of_both_sizes) for gfx12.
+    pub(crate) fn gfx12(seed: u64) -> impl Iterator<Item = MemoryModel> {
+        MemoryModel::of_both_sizes(&[Target::Gfx12], seed)
+    }
+
+    /// Returns models of waves of 64 and of 32 lanes, for each of some targets and each SIMD level that the host has.
+    fn of_both_sizes(targets: &'static [Target], seed: u64) -> impl Iterator<Item = MemoryModel> {
         let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
         levels.flat_map(move |level| {
-            Target::GFX11.into_iter().flat_map(move |target| {
+            targets.iter().copied().flat_map(move |target| {
                 [false, true].map(|wave32| {
                     let mut model = MemoryModel::new(target, level, seed);
                     if wave32 {
@@ -318,7 +328,7 @@ pub(crate) fn ds(
     dst: u32,
 ) -> [u32; 2] {
     let op = op(Encoding::Ds, name, rig.target);
-    let at = if rig.target.is_gfx11() { 18 } else { 17 };
+    let at = if rig.target.has_gfx11_instructions() { 18 } else { 17 };
     [0xd800_0000 | op << at | offset, address | data[0] << 8 | data[1] << 16 | dst << 24]
 }
 
@@ -335,22 +345,29 @@ pub(crate) struct FlatFields {
     pub(crate) bit13: bool,
 }
 
-pub(crate) fn flat(rig: &TestWave, encoding: Encoding, name: &str, f: FlatFields) -> [u32; 2] {
+pub(crate) fn flat(rig: &TestWave, encoding: Encoding, name: &str, f: FlatFields) -> Vec<u32> {
     let segment = match encoding {
         Encoding::Flat => 0,
         Encoding::Scratch => 1,
         _ => 2,
     };
     let op = op(encoding, name, rig.target);
+    if rig.target.is_gfx12() {
+        return vec![
+            0xec00_0000 | segment << 24 | op << 14 | f.saddr.unwrap_or(0x7c),
+            f.dst | u32::from(f.bit13) << 17 | u32::from(f.glc) << 20 | f.data << 23,
+            f.address | (f.offset as u32) << 8,
+        ];
+    }
     if rig.target.is_gfx11() {
-        return [
+        return vec![
             0xdc00_0000 | op << 18 | segment << 16 | f.offset as u32 & 0x1fff | u32::from(f.glc) << 14,
             f.address | f.data << 8 | f.saddr.unwrap_or(0x7c) << 16 | u32::from(f.bit13) << 23 | f.dst << 24,
         ];
     }
     let low = 0xdc00_0000 | op << 18 | segment << 14 | f.offset as u32 & 0x1fff;
     let saddr = f.saddr.unwrap_or(0x7f);
-    [
+    vec![
         low | u32::from(f.glc) << 16 | u32::from(f.bit13) << 13,
         f.address | f.data << 8 | saddr << 16 | f.dst << 24,
     ]
@@ -373,15 +390,30 @@ pub(crate) struct BufferFields {
     pub(crate) format: (u32, u32),
 }
 
-pub(crate) fn buffer(rig: &TestWave, encoding: Encoding, name: &str, f: BufferFields) -> [u32; 2] {
+pub(crate) fn buffer(rig: &TestWave, encoding: Encoding, name: &str, f: BufferFields) -> Vec<u32> {
     let op = op(encoding, name, rig.target);
+    if rig.target.is_gfx12() {
+        // The offset's register can't be an inline constant: NULL reads 0.
+        let soffset = if f.soffset == 128 { 0x7c } else { f.soffset };
+        let format = if encoding == Encoding::Mtbuf { f.format.0 } else { 0 };
+        return vec![
+            encoding.first_dword(rig.target, op, soffset),
+            f.data
+                | f.resource << 9
+                | u32::from(f.glc) << 20
+                | format << 23
+                | u32::from(f.offen) << 30
+                | u32::from(f.idxen) << 31,
+            f.address | f.offset << 8,
+        ];
+    }
     if rig.target.is_gfx11() {
         let low = match encoding {
             Encoding::Mtbuf => 0xe800_0000 | op << 15 | f.format.0 << 19,
             _ => 0xe000_0000 | op << 18,
         };
         let high = f.address | f.data << 8 | f.resource / 4 << 16 | f.soffset << 24;
-        return [
+        return vec![
             low | f.offset | u32::from(f.glc) << 14,
             high | u32::from(f.offen) << 22 | u32::from(f.idxen) << 23,
         ];
@@ -391,5 +423,5 @@ pub(crate) fn buffer(rig: &TestWave, encoding: Encoding, name: &str, f: BufferFi
         Encoding::Mtbuf => 0xe800_0000 | op << 15 | f.format.0 << 19 | f.format.1 << 23,
         _ => 0xe000_0000 | op << 18 | u32::from(f.lds) << 16,
     };
-    [low | bits, f.address | f.data << 8 | f.resource / 4 << 16 | f.soffset << 24]
+    vec![low | bits, f.address | f.data << 8 | f.resource / 4 << 16 | f.soffset << 24]
 }

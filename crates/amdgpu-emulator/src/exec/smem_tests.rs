@@ -15,6 +15,9 @@ const DATA: u16 = 32;
 
 /// Returns the number of dwords that a load or store moves, and whether it loads; `None` for other instructions.
 fn shape(name: &str) -> Option<(usize, bool)> {
+    if name.ends_with("load_b96") {
+        return Some((3, true));
+    }
     let (_, size) = name.split_once("_dword")?;
     Some((size.strip_prefix('x').map_or(Some(1), |n| n.parse().ok())?, name.contains("load")))
 }
@@ -46,6 +49,11 @@ impl Offset {
 
 fn encode(b: &MemoryModel, name: &str, offset: Offset, glc: bool) -> [u32; 2] {
     let code = op(Encoding::Smem, name, b.rig.target);
+    if b.rig.target.is_gfx12() {
+        let register = if offset.register.is_some() { u32::from(OFFSET) } else { 0x7c };
+        let first = 0xf400_0000 | code << 13 | u32::from(DATA) << 6 | u32::from(BASE) / 2;
+        return [first, offset.imm as u32 & 0xff_ffff | register << 25];
+    }
     if b.rig.target.is_gfx11() {
         // There is always an immediate, and the register may be NULL.
         let first =
@@ -76,7 +84,7 @@ fn scramble(b: &mut MemoryModel) -> Vec<u32> {
 }
 
 fn loads_and_stores() {
-    for mut b in MemoryModel::every(41) {
+    for mut b in MemoryModel::every(41).chain(MemoryModel::gfx12(41)) {
         for (name, operation) in b.operations(Encoding::Smem) {
             if name.contains("buffer") || name.contains("scratch") {
                 continue;
@@ -135,7 +143,7 @@ fn buffer_offset(b: &mut MemoryModel) -> Offset {
 }
 
 fn buffer_loads_and_stores() {
-    for mut b in MemoryModel::every(42) {
+    for mut b in MemoryModel::every(42).chain(MemoryModel::gfx12(42)) {
         for (name, operation) in b.operations(Encoding::Smem) {
             let Some((dwords, load)) = shape(operation).filter(|_| name.contains("buffer")) else { continue };
             for _ in 0..60 {

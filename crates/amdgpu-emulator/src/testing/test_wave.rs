@@ -22,7 +22,7 @@ pub(crate) const END: u32 = 0xbf81_0000;
 
 /// Returns `s_endpgm` of a target.
 pub(crate) fn end_of(target: Target) -> u32 {
-    if target.is_gfx11() { 0xbfb0_0000 } else { END }
+    if target.has_gfx11_instructions() { 0xbfb0_0000 } else { END }
 }
 
 /// Returns the name of an operation: what a row does, under its name on gfx9 if gfx9 has it.
@@ -204,6 +204,9 @@ impl TestWave {
     /// Encodes an SMEM instruction with the base in a pair of SGPRs and a signed offset.
     pub(crate) fn smem(&self, name: &str, data: u32, base: u32, offset: i32) -> [u32; 2] {
         let op = op(Encoding::Smem, name, self.target);
+        if self.target.is_gfx12() {
+            return [0xf400_0000 | op << 13 | data << 6 | base >> 1, offset as u32 & 0xff_ffff | 0x7c << 25];
+        }
         if self.target.is_gfx11() {
             // No register has an offset.
             return [0xf400_0000 | op << 18 | data << 6 | base >> 1, offset as u32 & 0x1f_ffff | 0x7c << 25];

@@ -258,14 +258,14 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     }
 }
 
-/// Conversions that only gfx950 has, and those whose 8-bit floats have other formats there.
+/// Conversions that only gfx950 has, and those whose 8-bit floats have the formats of the Open Compute Project there and on gfx12.
 fn of_gfx950(name: &str, x: &In) -> Option<Out> {
     let [a, b, _] = x.s;
     let saturates = x.mode.0 >> 23 & 1 != 0;
     let (va, vb) = (f64::from(f32(a)), f64::from(f32(b)));
     let half = |format: Format, v: u64| u64::from(format.nearest(f64::from(f32(v)), false));
     let format = match name {
-        _ if x.target != Target::Gfx950 => return None,
+        _ if !matches!(x.target, Target::Gfx950 | Target::Gfx12) => return None,
         "cvt_f32_bf16" => return f32_out(f32(a << 16)),
         "cvt_pk_f16_f32" => {
             return Some(Out { d: half(F16, a) | half(F16, b) << 16, flag: false, close: Close::P16 });

@@ -64,6 +64,28 @@ fn extreme(x: &In, a: u64, b: u64, size: u32, max: bool) -> u64 {
     }
 }
 
+/// Returns `minimum` and `maximum` of IEEE 754-2019, 9.6: a NaN for any NaN, and -0 is less than +0. The name of an operation on
+/// three numbers says which comes first.
+fn of_ieee_754_2019(op: &str, values: &[u64], size: u32) -> Out {
+    let (close, nan) = match size {
+        16 => (Close::F16, 0x7e00),
+        32 => (Close::F32, 0x7fc0_0000),
+        _ => (Close::F64, 0x7ff8 << 48),
+    };
+    let sign = 1 << (size - 1);
+    // The order of integers that puts -0 below +0.
+    let order = |v: u64| if v & sign != 0 { !((v & !sign) as i64) } else { v as i64 };
+    let mut is_maximum = op.starts_with("max");
+    let mut result = values[0];
+    for next in &values[1..] {
+        let replaces = if is_maximum { order(*next) > order(result) } else { order(*next) < order(result) };
+        result = if replaces { *next } else { result };
+        is_maximum ^= matches!(op, "minimummaximum" | "maximumminimum");
+    }
+    let has_nan = values.iter().any(|v| value(*v, size).is_nan());
+    Out { d: if has_nan { nan } else { result }, flag: false, close }
+}
+
 pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     if let Some(compared) = compare(name, x) {
         return compared;
@@ -116,18 +138,9 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
     match op {
         "min" => return extreme_out(min(a, b)),
         "max" => return extreme_out(max(a, b)),
-        "minimum3" | "maximum3" => {
-            let values = [a, b, c].map(f32);
-            if values.iter().any(|v| v.is_nan()) {
-                return f32_out(f32::NAN);
-            }
-            // The order of integers that puts -0 below +0.
-            let order = |v: &f32| v.to_bits() as i32 ^ ((v.to_bits() as i32 >> 31) as u32 >> 1) as i32;
-            let pick = match op {
-                "minimum3" => values.iter().copied().min_by_key(order),
-                _ => values.iter().copied().max_by_key(order),
-            };
-            return pick.and_then(f32_out);
+        "minimum" | "maximum" => return Some(of_ieee_754_2019(op, &[a, b], size)),
+        "minimum3" | "maximum3" | "minimummaximum" | "maximumminimum" => {
+            return Some(of_ieee_754_2019(op, &[a, b, c], size));
         }
         "minmax" => return extreme_out(max(min(a, b), c)),
         "maxmin" => return extreme_out(min(max(a, b), c)),

@@ -89,7 +89,7 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
         + match encoding {
             Encoding::Vopc | Encoding::Vop3 => 0,
             Encoding::Vop2 => 256,
-            _ if target.is_gfx11() => 384,
+            _ if target.has_gfx11_instructions() => 384,
             _ => 320,
         };
     let r = random.next() as u32;
@@ -97,7 +97,7 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
     let scalar = [0, 1, 2].map(|n| r >> n & 3 == 0 && row.src[n].dwords() <= 2);
     let is_vop3b = row.flags & SDST != 0;
     let floats = (0..3).filter(|n| is_float(row.src[*n])).fold(0, |m, n| m | 1 << n);
-    let has_half = |ty| matches!(ty, Ty::F16 | Ty::I16) || target.is_gfx11() && ty == Ty::Bf16;
+    let has_half = |ty| matches!(ty, Ty::F16 | Ty::I16) || target.has_gfx11_instructions() && ty == Ty::Bf16;
     let sixteen = (0..3).filter(|n| has_half(row.src[*n])).fold(0, |m, n| m | 1 << n)
         | if matches!(row.dst, Ty::F16 | Ty::I16 | Ty::Bf16) { 8 } else { 0 };
     let neg = if r >> 8 & 1 != 0 { r >> 9 & 7 & floats } else { 0 };
@@ -143,7 +143,7 @@ fn with_literal(
     mut constants: Constants,
 ) -> (Constants, Option<u32>) {
     let n = random.next() as usize % 24;
-    if !target.is_gfx11() || n >= 3 || row.name.contains("div_scale") {
+    if !target.has_gfx11_instructions() || n >= 3 || row.name.contains("div_scale") {
         return (constants, None);
     }
     let literal = sample(random, row.src[n]) as u32;
@@ -184,7 +184,7 @@ pub(super) fn short_form(
             (a, fixed, extra) = (255, value, Some(literal));
         }
     }
-    let op_sel = if target.is_gfx11() { halves(random, row) } else { 0 };
+    let op_sel = if target.has_gfx11_instructions() { halves(random, row) } else { 0 };
     let high = |n: usize| (op_sel >> n & 1) << 7;
     let op_sel = if a < 256 { op_sel & !1 } else { op_sel };
     a |= if a < 256 { 0 } else { high(0) };

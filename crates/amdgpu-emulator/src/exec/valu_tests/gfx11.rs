@@ -56,6 +56,35 @@ fn vop3() {
     waves().iter_mut().zip(107..).for_each(|(rigs, seed)| sweep_on(rigs, Encoding::Vop3, TARGET, seed));
 }
 
+/// Runs the instructions of an encoding on gfx12, in waves of both sizes.
+fn sweep_gfx12(encoding: Encoding, seed: u64) {
+    for new in [TestWave::new, TestWave::wave32] {
+        let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
+        let mut rigs: Vec<TestWave> = levels.map(|level| new(Target::Gfx12, level)).collect();
+        sweep_on(&mut rigs, encoding, Target::Gfx12, seed);
+    }
+}
+
+#[test]
+fn vop1_of_gfx12() {
+    sweep_gfx12(Encoding::Vop1, 131);
+}
+
+#[test]
+fn vop2_of_gfx12() {
+    sweep_gfx12(Encoding::Vop2, 133);
+}
+
+#[test]
+fn vopc_of_gfx12() {
+    sweep_gfx12(Encoding::Vopc, 135);
+}
+
+#[test]
+fn vop3_of_gfx12() {
+    sweep_gfx12(Encoding::Vop3, 137);
+}
+
 /// The codes of source 0 before a control dword.
 const DPP16: u32 = 250;
 const DPP8: u32 = 233;

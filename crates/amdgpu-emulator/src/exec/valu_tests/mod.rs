@@ -110,9 +110,9 @@ fn f16_out(d: u16) -> Option<Out> {
     Some(Out { d: u64::from(d), flag: false, close: Close::F16 })
 }
 
-/// Returns whether an instruction is one of gfx11.
+/// Returns whether an instruction is one of gfx11 or gfx12.
 fn is_gfx11(row: &Row) -> bool {
-    row.opcode(Target::Gfx11).is_some()
+    [Target::Gfx11, Target::Gfx12].into_iter().any(|target| row.opcode(target).is_some())
 }
 
 /// Returns whether an operand is half a register.
@@ -138,7 +138,8 @@ fn reference(row: &Row, x: &In) -> Option<Out> {
     let selects = |name: &str| {
         name.starts_with("m") && (name.contains("min") || name.contains("max") || name.contains("med"))
     };
-    let keeps = keeps_denormals(name) && !name.contains("fmas") || x.target.is_gfx11() && selects(name);
+    let keeps =
+        keeps_denormals(name) && !name.contains("fmas") || x.target.has_gfx11_instructions() && selects(name);
     if let Some(size) = float_size(row.dst).filter(|_| !keeps) {
         out.d = exact::flush(out.d, size, x.denormals(size) & 2 != 0);
     }
@@ -416,7 +417,8 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
     }
     for rig in rigs {
         // Some instructions of gfx11 lack some forms, such as clamp of `v_dot2acc_f32_f16`. The disassembler's list has them from LLVM.
-        if rig.target.is_gfx11() && amdgpu_isa::encoded_length(rig.isa(), &form.words).is_none() {
+        if rig.target.has_gfx11_instructions() && amdgpu_isa::encoded_length(rig.isa(), &form.words).is_none()
+        {
             return;
         }
         let w = &mut rig.w;
@@ -621,7 +623,11 @@ fn finished(row: &Row, form: &Form, want: Out, mode: Mode) -> Out {
 
 /// Returns whether `lanes.rs` or `scaled_tests.rs` tests an instruction.
 fn apart(name: &str) -> bool {
-    APART.contains(&name) || name.starts_with("v_cvt_scalef32_")
+    APART.contains(&name)
+        || name.starts_with("v_cvt_scalef32_")
+        // Those of gfx12 with a scalar result, and with lanes selected by a vector.
+        || name.starts_with("v_s_")
+        || name.ends_with("_var_b32")
 }
 
 /// Instructions that `lanes.rs` tests.
