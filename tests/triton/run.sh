@@ -7,7 +7,7 @@
 #   tests/triton/run.sh CHECKOUT ci                           what CI runs: at most 5 minutes on two cores
 #
 # CHECKOUT is Triton's repository at the version that is installed. PYTHON is the interpreter that has triton, torch, pytest,
-# pytest-xdist and hiplaunch (default: python3); TARGET is gfx942 (default), gfx90a, gfx1100 or gfx1151.
+# pytest-xdist and hiplaunch (default: python3); TARGET is gfx942 (default), gfx90a, gfx1100, gfx1151 or gfx1201.
 set -eu
 
 checkout=$(cd "$1" && pwd)

@@ -55,6 +55,7 @@ pub(crate) mod sampler;
 pub(crate) mod scalar_op;
 pub(crate) mod scaled;
 pub(crate) mod smem;
+pub(crate) mod swmmac;
 pub(crate) mod table;
 pub(crate) mod tabled;
 pub(crate) mod to_lds;
@@ -92,6 +93,8 @@ pub(crate) mod gfx11_buffer_tests;
 pub(crate) mod gfx11_control_tests;
 #[cfg(test)]
 pub(crate) mod gfx11_tests;
+#[cfg(test)]
+pub(crate) mod gfx12_matrix_tests;
 #[cfg(test)]
 mod gws_tests;
 #[cfg(test)]

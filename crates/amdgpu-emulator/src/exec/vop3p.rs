@@ -7,8 +7,9 @@ use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, active_chunks, all, any, loa
 use crate::exec::level::with_f16c;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, InLoops};
-use crate::exec::number::narrow::to_bf16;
+use crate::exec::number::narrow::{self, FP8, to_bf16};
 use crate::exec::number::soft::{self, Round};
+use crate::exec::wmma::F8;
 use crate::state::wave::{CHUNK, Mode, Regs, Wave, lanes_of};
 
 use super::integer::{
@@ -417,6 +418,33 @@ impl<const BITS: u32> Exec for DotIu<BITS> {
                 }
                 let e = e[j] as i32;
                 d[j] = if select.clamp() { e.saturating_add(sum) } else { e.wrapping_add(sum) };
+            }
+            store::<_, MASKED>(r, mask, i.dst, c, &d);
+        });
+        Flow::Next
+    }
+}
+
+/// `v_dot4_f32_fp8_fp8` and similar instructions of gfx12, with the formats of the first two sources: four fused multiply-adds to the third,
+/// of the lowest bytes first. `neg_lo` and `neg_hi` of the third source negate it and make it absolute. MODE has no effect, as
+/// denormals are kept. The RDNA4 ISA gives only the order of the sum.
+pub(crate) struct DotF8<const A: u32, const B: u32>;
+
+impl<const A: u32, const B: u32> Exec for DotF8<A, B> {
+    #[inline(always)]
+    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+        let select = Select(i.imm);
+        let format = |fraction: u32| if fraction == F8 { FP8 } else { narrow::BF8 };
+        active_chunks!(w, MASKED, r, mask, c => {
+            let (a, b, e) = (chunk(r, i, 0, 0, c), chunk(r, i, 1, 0, c), chunk(r, i, 2, 0, c));
+            let mut d = [0.0; CHUNK];
+            for j in 0..CHUNK {
+                let mut sum = f32::from_bits(e[j]).signed(select.neg_hi(2), select.neg_lo(2));
+                for shift in [0, 8, 16, 24] {
+                    let (a, b) = (a[j] >> shift & 0xff, b[j] >> shift & 0xff);
+                    sum = format(A).to_f32(a).mul_add(format(B).to_f32(b), sum);
+                }
+                d[j] = sum;
             }
             store::<_, MASKED>(r, mask, i.dst, c, &d);
         });

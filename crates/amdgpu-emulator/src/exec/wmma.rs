@@ -18,20 +18,20 @@ use crate::state::wave::{CHUNK, Wave};
 use crate::exec::number::narrow::{self, to_bf16};
 
 /// The rows and columns of each matrix: one lane of a chunk for each.
-const SIZE: usize = CHUNK;
+pub(super) const SIZE: usize = CHUNK;
 /// The rows that are computed together, so that their sums stay in registers and don't wait for each other.
 const TOGETHER: usize = 4;
 
 /// A matrix, whose second index is the lane.
-type Matrix<T> = [[T; CHUNK]; SIZE];
+pub(super) type Matrix<T> = [[T; CHUNK]; SIZE];
 
 /// The places of elements. `groups` is the number of groups of 16 lanes of a wave.
 pub(crate) trait Layout {
     /// Whether the elements of C and D of 16 bits fill a register. Otherwise each has one, of which `op_sel` selects a half.
     const PACKED: bool;
-    /// Returns the group of lanes that has element `k` of a row of A with `depth` elements, or of a column of B, and its number among those
-    /// of the lane.
-    fn element(groups: usize, depth: usize, k: usize) -> (usize, usize);
+    /// Returns the group of lanes that has element `k` of a row of A with `depth` elements of `bits` bits, or of a column of B, and its
+    /// number among those of the lane.
+    fn element(groups: usize, bits: usize, depth: usize, k: usize) -> (usize, usize);
     /// Returns the group that has a row of C and D, and the row's number among those of the group.
     fn row(groups: usize, row: usize) -> (usize, usize);
 }
@@ -42,7 +42,7 @@ pub(crate) struct Gfx11;
 impl Layout for Gfx11 {
     const PACKED: bool = false;
     #[inline(always)]
-    fn element(_: usize, _: usize, k: usize) -> (usize, usize) {
+    fn element(_: usize, _: usize, _: usize, k: usize) -> (usize, usize) {
         (0, k)
     }
     #[inline(always)]
@@ -51,24 +51,43 @@ impl Layout for Gfx11 {
     }
 }
 
-/// gfx12: each group of lanes has as many consecutive elements of A and B, and rows of C and D (RDNA4 ISA, "Wave Matrix Multiply Accumulate").
+/// gfx12: each group of lanes has as many consecutive elements of A and B, but at least a register full, so that the last 32 lanes of a
+/// wave of 64 have none of 16 elements of 4 bits (RDNA4 ISA, 7.12.2). Rows of C and D are consecutive, too, except that in a wave of 64
+/// the first 32 lanes have rows 0 to 3 and 8 to 11. (AMD's matrix instruction calculator has these places, and ROCm's floating-point
+/// sanitizer, `amdgcn_swmmac_gfx12.hpp`, compared them with a gfx1201.)
 pub(crate) struct Gfx12;
 impl Layout for Gfx12 {
     const PACKED: bool = true;
     #[inline(always)]
-    fn element(groups: usize, depth: usize, k: usize) -> (usize, usize) {
-        (k / (depth / groups), k % (depth / groups))
+    fn element(groups: usize, bits: usize, depth: usize, k: usize) -> (usize, usize) {
+        let each = of_a_lane(groups, bits, depth);
+        (k / each, k % each)
     }
     #[inline(always)]
     fn row(groups: usize, row: usize) -> (usize, usize) {
-        (row / (SIZE / groups), row % (SIZE / groups))
+        match groups {
+            4 => (row / 8 + row / 4 % 2 * 2, row % 4),
+            _ => (row / 8, row % 8),
+        }
     }
+}
+
+/// Returns how many of `depth` elements of a row of A, or of a column of B, a lane of gfx12 has.
+#[inline(always)]
+pub(super) fn of_a_lane(groups: usize, bits: usize, depth: usize) -> usize {
+    (depth / groups).max(32 / bits)
 }
 
 /// Returns the elements `k` of A or B, source `n`, of all rows or columns: `BITS` bits in the low bits of a dword, the others arbitrary.
 #[inline(always)]
 fn elements<L: Layout>(w: &Wave, i: &Inst, n: usize, bits: usize, depth: usize, k: usize) -> [u32; CHUNK] {
-    let (group, element) = L::element(w.chunks().len(), depth, k);
+    let (group, element) = L::element(w.chunks().len(), bits, depth, k);
+    part(w, i, n, bits, group, element)
+}
+
+/// Returns element `element` of source `n` in each lane of a group: `bits` bits in the low bits of a dword, the others arbitrary.
+#[inline(always)]
+pub(super) fn part(w: &Wave, i: &Inst, n: usize, bits: usize, group: usize, element: usize) -> [u32; CHUNK] {
     let at = element * bits;
     let shift = at % 32;
     w.v(i.src[n].wrapping_add((at / 32) as u16)).0[group].map(|dword| dword >> shift)
@@ -142,7 +161,7 @@ fn integers<L: Layout, const BITS: usize, const DEPTH: usize>(
 
 /// Returns the register, less the first, and the chunk of a row of C and D.
 #[inline(always)]
-fn place<L: Layout>(w: &Wave, row: usize) -> (u16, usize) {
+pub(super) fn place<L: Layout>(w: &Wave, row: usize) -> (u16, usize) {
     let (group, number) = L::row(w.chunks().len(), row);
     (number as u16, group)
 }
@@ -230,7 +249,7 @@ pub(crate) struct WmmaHalf<F, L>(PhantomData<(F, L)>);
 
 /// Returns the register, the chunk and the first bit of a row of C and D of 16 bits.
 #[inline(always)]
-fn half_place<L: Layout>(w: &Wave, select: Select, row: usize) -> (u16, usize, u32) {
+pub(super) fn half_place<L: Layout>(w: &Wave, select: Select, row: usize) -> (u16, usize, u32) {
     let (register, chunk) = place::<L>(w, row);
     match L::PACKED {
         true => (register / 2, chunk, 16 * u32::from(register % 2)),

@@ -315,7 +315,7 @@ impl Operands {
             self.read_scalar(sreg::VCC, self.mask_dwords());
         }
         if row.is(SPARSE) {
-            self.read_vector(inner.dst, row.dst.dwords());
+            self.read_vector(inner.dst, self.matrix_part(row, 2, row.dst).dwords());
         }
         if matches!(row.name, "v_swap_b32" | "v_permlane16_swap_b32" | "v_permlane32_swap_b32") {
             self.read_vector(inner.dst, 1);
@@ -340,9 +340,10 @@ impl Operands {
         };
     }
 
-    /// Returns the type of source `n`: of the third of WMMA half as many registers in a wave of 64.
+    /// Returns the type of source `n`: of the third of WMMA half as many registers in a wave of 64, on gfx12 of each.
     fn matrix_part(&self, row: &Row, n: usize, ty: Ty) -> Ty {
-        if row.is(WMMA) && n == 2 && !self.wave32 { Ty::Wide(4) } else { ty }
+        let is_shared = n == 2 || row.opcode(Target::Gfx12).is_some();
+        if row.is(WMMA) && is_shared && !self.wave32 { Ty::Wide(ty.dwords().div_ceil(2)) } else { ty }
     }
 
     fn lds(&mut self, i: &Inst) {

@@ -18,6 +18,9 @@ impl Decoder<'_> {
         let f = fields::Vop3p::of(self.target, long);
         let row = self.find(partial, Encoding::Vop3p, f.op)?;
         partial.inst.dst = f.vdst as u16;
+        if row.is(SPARSE) && row.is(WMMA) {
+            return self.swmmac(partial, f, row);
+        }
         if row.is(SPARSE) {
             return smfmac(partial, fields::Mai::of(self.target, long), row);
         }
@@ -71,6 +74,8 @@ impl Decoder<'_> {
                 Ty::F32 if row.name == "v_dot2_f32_bf16" && !self.target.has_gfx11_instructions() => {
                     select.with(n, 0, 1, 0, 0)
                 }
+                // Here `neg_hi` says that the source is absolute.
+                Ty::F32 if row.name.starts_with("v_dot4_f32_") => select.with(n, 0, 1, neg_lo, neg_hi),
                 Ty::F32 => select.with(n, 0, 1, 0, neg_lo),
                 // Here the bit says whether the source is signed.
                 Ty::B32 if matches!(row.name, "v_dot4_i32_iu8" | "v_dot8_i32_iu4") => {
@@ -104,6 +109,24 @@ impl Decoder<'_> {
             ModifierInst { fixes: [Some(fix), None, None], dpp: Some(dpp), ..ModifierInst::around(inner) };
         partial.inst.exec = self.executor(MODIFIED);
         partial.inst.ext = Some(Box::new(ext));
+    }
+
+    /// Decodes `v_swmmac`. The third source is a VGPR with the indices of A's elements, of which `op_sel` of the first two sources selects a
+    /// part, and D is also C.
+    fn swmmac(&self, partial: &mut PartialInst, f: fields::Vop3p, row: &Row) -> Result<(), NotAnInstruction> {
+        // The types are those of waves of 32.
+        let registers = |ty: Ty| if self.wave32 { ty } else { Ty::Wide(ty.dwords().div_ceil(2)) };
+        let mut sources = [Operand::None; 3];
+        let mut select = Select::NONE.clamped(f.clamp);
+        for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
+            *source = matrix(code, false, registers(row.src[n]))?;
+            let bit = |bits: u32| bits >> n & 1;
+            select = select.with(n, bit(f.op_sel), bit(f.op_sel_hi()), bit(f.neg_lo), bit(f.neg_hi));
+        }
+        matrix(256 | f.vdst, false, registers(row.dst))?;
+        partial.inst.imm = select.0;
+        set_sources(&mut partial.inst, &sources);
+        Ok(())
     }
 
     /// Decodes VOP3P-MAI. `acc_a` and `acc_b` say whether A and B are AGPRs, `acc_cd` whether C and D are.

@@ -152,8 +152,10 @@ pub(super) fn global(op: Global) -> Impl {
         Global::global_atomic_fcmpswap_x2 => one::<GlobalRmw<CmpSwapF64>>(),
         Global::global_atomic_cond_sub_u32 => one::<GlobalRmw<CondSub>>(),
         Global::global_inv | Global::global_wb | Global::global_wbinv => one::<CacheControl>(),
-        // Columns of matrices, blocks of registers, and additions in the order of waves.
-        Global::global_load_tr_b128 | Global::global_load_tr_b64 | Global::global_load_block | Global::global_store_block | Global::global_atomic_ordered_add_b64 => Impl::Unimplemented,
+        Global::global_load_tr_b128 => one::<GlobalLoadTransposed<16, 4>>(),
+        Global::global_load_tr_b64 => one::<GlobalLoadTransposed<8, 2>>(),
+        // Blocks of registers, and additions in the order of waves.
+        Global::global_load_block | Global::global_store_block | Global::global_atomic_ordered_add_b64 => Impl::Unimplemented,
     }
 }
 

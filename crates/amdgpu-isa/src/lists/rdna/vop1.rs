@@ -32,7 +32,7 @@ macro_rules! vop1 {
             v_rndne_f64 25 25 25 25 = Vop1 v_rndne_f64;
             v_floor_f64 26 26 26 26 = Vop1 v_floor_f64;
             v_pipeflush 27 27 27 27 = Vop1 v_pipeflush;
-            v_mov_b16 -1 28 28 -1 = Vop1 v_mov_b16;
+            v_mov_b16 -1 28 28 28 = Vop1 v_mov_b16;
             v_fract_f32 32 32 32 32 = Vop1 v_fract_f32;
             v_trunc_f32 33 33 33 33 = Vop1 v_trunc_f32;
             v_ceil_f32 34 34 34 34 = Vop1 v_ceil_f32;
@@ -86,7 +86,7 @@ macro_rules! vop1 {
             v_cvt_norm_i16_f16 99 99 99 99 = Vop1 v_cvt_norm_i16_f16;
             v_cvt_norm_u16_f16 100 100 100 100 = Vop1 v_cvt_norm_u16_f16;
             v_swap_b32 101 101 101 101 = Vop1 v_swap_b32;
-            v_swap_b16 -1 102 102 -1 = Vop1 v_swap_b16;
+            v_swap_b16 -1 102 102 102 = Vop1 v_swap_b16;
             v_permlane64_b32 -1 103 103 103 = Vop1 v_permlane64_b32;
             v_swaprel_b32 104 104 104 104 = Vop1 v_swaprel_b32;
             v_not_b16 -1 105 105 105 = Vop1 v_not_b16;
