@@ -138,6 +138,8 @@ fn the_list_covers_every_row() {
             .map(|(_, name)| name)
             // LLVM does not know this instruction, which AMD's documents have.
             .filter(|name| !named.contains(name) && *name != "s_set_valu_coexec_mode")
+            // LLVM knows these with halves of registers, which it does not name on gfx12 by default.
+            .filter(|name| !(target.is_gfx12() && matches!(*name, "v_mov_b16" | "v_swap_b16")))
             .collect();
         assert!(missing.is_empty(), "{target:?}: {missing:?}");
     }
