@@ -2,23 +2,29 @@
 
 use crate::exec::access::{Dwords, Load, Store, load_at, scratch_load, scratch_store, store_at};
 use crate::exec::address::{based, by_lane, scratch_offsets, wide};
-use crate::exec::inst::{Flow, NONE, executors, flag};
+use crate::exec::inst::{ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::to_lds::{global_to_lds, scratch_to_lds};
 use crate::report::fault::FaultCause;
-use crate::state::wave::{Lanes, TEMP, lanes_of};
+use crate::state::wave::{Lanes, TEMP, Wave, lanes_of};
+
+/// Loads from the addresses of GLOBAL into registers from `dst` on.
+#[inline(always)]
+fn load_global<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) -> Flow {
+    if i.sdst == NONE {
+        let at = wide(w, i);
+        load_at::<K, _>(w, cx, i.pc, dst, &at, false)
+    } else {
+        let at = based(w, i);
+        load_at::<K, _>(w, cx, i.pc, dst, &at, false)
+    }
+}
 
 executors! {
     GlobalLoad<K: Load> |w, cx, i| {
         if i.flags & flag::LDS != 0 {
             return global_to_lds::<K>(w, cx, i);
         }
-        if i.sdst == NONE {
-            let at = wide(w, i);
-            load_at::<K, _>(w, cx, i.pc, i.dst, &at, false)
-        } else {
-            let at = based(w, i);
-            load_at::<K, _>(w, cx, i.pc, i.dst, &at, false)
-        }
+        load_global::<K>(w, cx, i, i.dst)
     }
     GlobalStore<K: Store> |w, cx, i| {
         if i.sdst == NONE {
@@ -53,14 +59,7 @@ executors! {
         for n in 0..DWORDS as u16 {
             *w.v_mut(TEMP + n) = Lanes::ZERO;
         }
-        let loaded = if i.sdst == NONE {
-            let at = wide(w, i);
-            load_at::<Dwords<DWORDS>, _>(w, cx, i.pc, TEMP, &at, false)
-        } else {
-            let at = based(w, i);
-            load_at::<Dwords<DWORDS>, _>(w, cx, i.pc, TEMP, &at, false)
-        };
-        match loaded {
+        match load_global::<Dwords<DWORDS>>(w, cx, i, TEMP) {
             Flow::Next => {}
             fault => return fault,
         }

@@ -6,6 +6,7 @@
 use amdgpu_isa::{Encoding, Target};
 
 use crate::exec::level::SimdLevel;
+use crate::exec::memory_model::{FlatFields, flat};
 use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
 use crate::testing::test_wave::{Random, TestWave, op};
@@ -19,8 +20,6 @@ crate::testing::tally::verified!(
 );
 
 const SIZE: usize = 16;
-/// `s_endpgm`.
-const END: u32 = 0xbfb0_0000;
 /// The first registers of A, B, C and D, and the indices of a sparse A.
 const A: u16 = 0;
 const B: u16 = 8;
@@ -47,11 +46,11 @@ struct Modifiers {
     clamp: bool,
 }
 
-fn words(name: &str, third: u16, m: Modifiers) -> [u32; 3] {
+fn words(name: &str, third: u16, m: Modifiers) -> [u32; 2] {
     let low = u32::from(D) | m.neg_hi << 8 | m.op_sel << 11 | 1 << 14 | u32::from(m.clamp) << 15;
     let first = Encoding::Vop3p.first_dword(Target::Gfx12, op(Encoding::Vop3p, name, Target::Gfx12), low);
     let [a, b, c] = [A, B, third].map(|register| 256 + u32::from(register));
-    [first, a | b << 9 | c << 18 | 3 << 27 | m.neg_lo << 29, END]
+    [first, a | b << 9 | c << 18 | 3 << 27 | m.neg_lo << 29]
 }
 
 /// A format of elements: its bits, and the code of a small integer.
@@ -467,7 +466,6 @@ fn transposed_loads() {
         let base = rig.space.alloc(4096, 0).unwrap();
         rig.space.write(base, &bytes).unwrap();
         for (name, size, source) in cases {
-            let code = op(Encoding::Global, name, Target::Gfx12);
             for _ in 0..20 {
                 scramble(&mut rig, &mut random);
                 rig.w.set_exec(rig.w.all);
@@ -482,8 +480,16 @@ fn transposed_loads() {
                     rig.w.v_mut(B).flat_mut()[lane] = if scalar { place } else { low };
                     rig.w.v_mut(B + 1).flat_mut()[lane] = high;
                 }
-                let saddr = if scalar { 4 } else { 0x7c };
-                let words = [0xee00_0000 | code << 14 | saddr, D.into(), u32::from(B) | offset << 8, END];
+                let fields = FlatFields {
+                    offset: offset as i32,
+                    address: B.into(),
+                    data: 0,
+                    saddr: scalar.then_some(4),
+                    dst: D.into(),
+                    glc: false,
+                    bit13: false,
+                };
+                let words = flat(&rig, Encoding::Global, name, fields);
                 if !is_small(&rig) {
                     let fault = rig.try_run(&words);
                     assert!(matches!(fault, Err(FaultCause::Unimplemented { .. })), "{fault:?}");

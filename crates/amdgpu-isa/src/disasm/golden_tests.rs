@@ -14,6 +14,7 @@ use std::process::Command;
 use super::enumeration::{self, Random};
 use super::gfx11::golden_tests as gfx11;
 use super::gfx12::golden_tests as gfx12;
+use super::words::WITHOUT_TEXT_ON_GFX12;
 use super::{disassemble, disassemble_lenient, disassemble_words, encoded_length};
 use crate::encoding::Encoding;
 use crate::target::{Generation, Isa, Target, WaveSize};
@@ -138,8 +139,7 @@ fn the_list_covers_every_row() {
             .map(|(_, name)| name)
             // LLVM does not know this instruction, which AMD's documents have.
             .filter(|name| !named.contains(name) && *name != "s_set_valu_coexec_mode")
-            // LLVM knows these with halves of registers, which it does not name on gfx12 by default.
-            .filter(|name| !(target.is_gfx12() && matches!(*name, "v_mov_b16" | "v_swap_b16")))
+            .filter(|name| !(target.is_gfx12() && WITHOUT_TEXT_ON_GFX12.contains(name)))
             .collect();
         assert!(missing.is_empty(), "{target:?}: {missing:?}");
     }

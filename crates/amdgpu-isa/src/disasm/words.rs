@@ -13,6 +13,9 @@ pub(super) struct NotAnInstruction;
 /// The most dwords of an instruction: those of a scaled matrix instruction.
 const MOST: usize = 4;
 
+/// The instructions that are for halves of registers alone. LLVM names no halves on gfx12 by default, so that it has no text for these.
+pub(super) const WITHOUT_TEXT_ON_GFX12: [&str; 2] = ["v_mov_b16", "v_swap_b16"];
+
 /// The dwords of an instruction that is being disassembled.
 pub(super) struct Words {
     pub(super) target: Target,
@@ -102,9 +105,8 @@ impl Words {
     }
 
     pub(super) fn row(&self, encoding: Encoding, op: u32) -> Result<&'static Row, NotAnInstruction> {
-        // Instructions of halves alone, which LLVM does not know on gfx12 by default.
         let is_shown = |row: &&Row| {
-            self.lenient || !self.target.is_gfx12() || !matches!(row.name, "v_mov_b16" | "v_swap_b16")
+            self.lenient || !self.target.is_gfx12() || !WITHOUT_TEXT_ON_GFX12.contains(&row.name)
         };
         self.found.set(encoding.row(self.target, op).filter(is_shown));
         self.found.get().ok_or(NotAnInstruction)

@@ -10,8 +10,8 @@ use crate::exec::matrix::{Mfma, MfmaF64, Smfmac};
 use crate::exec::matrix_arith as mx;
 use crate::exec::matrix_scaled::{LoadScales, MfmaScaled};
 use crate::exec::number::half16::{F16c, Half, InLoops};
-use crate::exec::packed::{self, Pairs, Three, Two};
-use crate::exec::swmmac::{Bytes, Halves, SwmmacF32, SwmmacHalf, SwmmacI32};
+use crate::exec::packed::{Halves, Pairs, Three, Two};
+use crate::exec::swmmac::{self, SwmmacF32, SwmmacHalf, SwmmacI32};
 use crate::exec::vop3p::*;
 use crate::exec::wmma::{BF8, Bf16, F8, F16, Gfx11, Gfx12, WmmaF8, WmmaF32, WmmaHalf, WmmaI32};
 
@@ -100,20 +100,20 @@ const ELSEWHERE: Impl = Impl::Unimplemented;
 #[rustfmt::skip]
 fn common(op: Vop3p) -> Impl {
     match op {
-        Vop3p::v_pk_mad_i16 => plain::<packed::Halves<PkMadI16>>(),
-        Vop3p::v_pk_mul_lo_u16 => plain::<packed::Halves<PkMulLoU16>>(),
-        Vop3p::v_pk_add_i16 => plain::<packed::Halves<PkAddI16>>(),
-        Vop3p::v_pk_sub_i16 => plain::<packed::Halves<PkSubI16>>(),
-        Vop3p::v_pk_lshlrev_b16 => plain::<packed::Halves<PkLshlrevB16>>(),
-        Vop3p::v_pk_lshrrev_b16 => plain::<packed::Halves<PkLshrrevB16>>(),
-        Vop3p::v_pk_ashrrev_i16 => plain::<packed::Halves<PkAshrrevI16>>(),
-        Vop3p::v_pk_max_i16 => plain::<packed::Halves<PkMaxI16>>(),
-        Vop3p::v_pk_min_i16 => plain::<packed::Halves<PkMinI16>>(),
-        Vop3p::v_pk_mad_u16 => plain::<packed::Halves<PkMadU16>>(),
-        Vop3p::v_pk_add_u16 => plain::<packed::Halves<PkAddU16>>(),
-        Vop3p::v_pk_sub_u16 => plain::<packed::Halves<PkSubU16>>(),
-        Vop3p::v_pk_max_u16 => plain::<packed::Halves<PkMaxU16>>(),
-        Vop3p::v_pk_min_u16 => plain::<packed::Halves<PkMinU16>>(),
+        Vop3p::v_pk_mad_i16 => plain::<Halves<PkMadI16>>(),
+        Vop3p::v_pk_mul_lo_u16 => plain::<Halves<PkMulLoU16>>(),
+        Vop3p::v_pk_add_i16 => plain::<Halves<PkAddI16>>(),
+        Vop3p::v_pk_sub_i16 => plain::<Halves<PkSubI16>>(),
+        Vop3p::v_pk_lshlrev_b16 => plain::<Halves<PkLshlrevB16>>(),
+        Vop3p::v_pk_lshrrev_b16 => plain::<Halves<PkLshrrevB16>>(),
+        Vop3p::v_pk_ashrrev_i16 => plain::<Halves<PkAshrrevI16>>(),
+        Vop3p::v_pk_max_i16 => plain::<Halves<PkMaxI16>>(),
+        Vop3p::v_pk_min_i16 => plain::<Halves<PkMinI16>>(),
+        Vop3p::v_pk_mad_u16 => plain::<Halves<PkMadU16>>(),
+        Vop3p::v_pk_add_u16 => plain::<Halves<PkAddU16>>(),
+        Vop3p::v_pk_sub_u16 => plain::<Halves<PkSubU16>>(),
+        Vop3p::v_pk_max_u16 => plain::<Halves<PkMaxU16>>(),
+        Vop3p::v_pk_min_u16 => plain::<Halves<PkMinU16>>(),
         Vop3p::v_pk_fma_f16 => packed_half::<Three<Fma<Half>>, Fma<Half>>(),
         Vop3p::v_pk_add_f16 => packed_half::<Two<Add<Half>>, Add<Half>>(),
         Vop3p::v_pk_mul_f16 => packed_half::<Two<Mul<Half>>, Mul<Half>>(),
@@ -256,17 +256,17 @@ fn common(op: Vop3p) -> Impl {
         Vop3p::v_dot4_f32_fp8_bf8 => plain::<DotF8<F8, BF8>>(),
         Vop3p::v_dot4_f32_bf8_fp8 => plain::<DotF8<BF8, F8>>(),
         Vop3p::v_dot4_f32_bf8_bf8 => plain::<DotF8<BF8, BF8>>(),
-        Vop3p::v_swmmac_f32_16x16x32_f16 => f16c::<SwmmacF32<Halves<F16<InLoops>>>, SwmmacF32<Halves<F16<F16c>>>>(),
-        Vop3p::v_swmmac_f32_16x16x32_bf16 => rare::<SwmmacF32<Halves<Bf16>>>(),
+        Vop3p::v_swmmac_f32_16x16x32_f16 => f16c::<SwmmacF32<swmmac::Halves<F16<InLoops>>>, SwmmacF32<swmmac::Halves<F16<F16c>>>>(),
+        Vop3p::v_swmmac_f32_16x16x32_bf16 => rare::<SwmmacF32<swmmac::Halves<Bf16>>>(),
         Vop3p::v_swmmac_f16_16x16x32_f16 => f16c::<SwmmacHalf<F16<InLoops>>, SwmmacHalf<F16<F16c>>>(),
         Vop3p::v_swmmac_bf16_16x16x32_bf16 => rare::<SwmmacHalf<Bf16>>(),
         Vop3p::v_swmmac_i32_16x16x32_iu8 => rare::<SwmmacI32<8, 32, 16>>(),
         Vop3p::v_swmmac_i32_16x16x32_iu4 => rare::<SwmmacI32<4, 32, 16>>(),
         Vop3p::v_swmmac_i32_16x16x64_iu4 => rare::<SwmmacI32<4, 64, 32>>(),
-        Vop3p::v_swmmac_f32_16x16x32_fp8_fp8 => rare::<SwmmacF32<Bytes<F8, F8>>>(),
-        Vop3p::v_swmmac_f32_16x16x32_fp8_bf8 => rare::<SwmmacF32<Bytes<F8, BF8>>>(),
-        Vop3p::v_swmmac_f32_16x16x32_bf8_fp8 => rare::<SwmmacF32<Bytes<BF8, F8>>>(),
-        Vop3p::v_swmmac_f32_16x16x32_bf8_bf8 => rare::<SwmmacF32<Bytes<BF8, BF8>>>(),
+        Vop3p::v_swmmac_f32_16x16x32_fp8_fp8 => rare::<SwmmacF32<swmmac::Bytes<F8, F8>>>(),
+        Vop3p::v_swmmac_f32_16x16x32_fp8_bf8 => rare::<SwmmacF32<swmmac::Bytes<F8, BF8>>>(),
+        Vop3p::v_swmmac_f32_16x16x32_bf8_fp8 => rare::<SwmmacF32<swmmac::Bytes<BF8, F8>>>(),
+        Vop3p::v_swmmac_f32_16x16x32_bf8_bf8 => rare::<SwmmacF32<swmmac::Bytes<BF8, BF8>>>(),
     }
 }
 

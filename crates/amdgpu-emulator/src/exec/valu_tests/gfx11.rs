@@ -32,12 +32,17 @@ crate::testing::tally::verified!(
 const TARGET: Target = Target::Gfx11;
 
 /// Returns waves of 64 lanes, and waves of 32, of each target: one at each SIMD level that the host has.
-pub(super) fn waves() -> Vec<Vec<TestWave>> {
+fn waves_of(targets: &[Target]) -> Vec<Vec<TestWave>> {
     let levels = || SimdLevel::ALL.into_iter().filter(|level| level.is_available());
-    let of = |target: Target| {
-        [TestWave::new, TestWave::wave32].map(|new| levels().map(|level| new(target, level)).collect())
+    let of = |target: &Target| {
+        [TestWave::new, TestWave::wave32].map(|new| levels().map(|level| new(*target, level)).collect())
     };
-    Target::GFX11.into_iter().flat_map(of).collect()
+    targets.iter().flat_map(of).collect()
+}
+
+/// Returns the waves of gfx11 and gfx11.5.
+pub(super) fn waves() -> Vec<Vec<TestWave>> {
+    waves_of(&Target::GFX11)
 }
 
 fn vop1() {
@@ -58,11 +63,7 @@ fn vop3() {
 
 /// Runs the instructions of an encoding on gfx12, in waves of both sizes.
 fn sweep_gfx12(encoding: Encoding, seed: u64) {
-    for new in [TestWave::new, TestWave::wave32] {
-        let levels = SimdLevel::ALL.into_iter().filter(|level| level.is_available());
-        let mut rigs: Vec<TestWave> = levels.map(|level| new(Target::Gfx12, level)).collect();
-        sweep_on(&mut rigs, encoding, Target::Gfx12, seed);
-    }
+    waves_of(&[Target::Gfx12]).iter_mut().for_each(|rigs| sweep_on(rigs, encoding, Target::Gfx12, seed));
 }
 
 #[test]

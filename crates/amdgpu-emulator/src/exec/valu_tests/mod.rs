@@ -111,7 +111,7 @@ fn f16_out(d: u16) -> Option<Out> {
 }
 
 /// Returns whether an instruction is one of gfx11 or gfx12.
-fn is_gfx11(row: &Row) -> bool {
+fn is_since_gfx11(row: &Row) -> bool {
     [Target::Gfx11, Target::Gfx12].into_iter().any(|target| row.opcode(target).is_some())
 }
 
@@ -443,7 +443,7 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
         // On gfx11, `v_cmpx` writes EXEC alone.
         let is_comparison = matches!(row.dst, Ty::Mask | Ty::None);
         let masked = is_comparison || row.flags & SDST != 0;
-        let writes_exec_alone = is_cmpx && is_gfx11(row);
+        let writes_exec_alone = is_cmpx && is_since_gfx11(row);
         let at = match form.vcc {
             _ if writes_exec_alone => sreg::EXEC,
             true => sreg::VCC,
@@ -528,7 +528,7 @@ fn part_got(row: &Row, form: &Form, got: u64) -> (u64, u64) {
         (got >> 16, got & 0xffff)
     } else if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         (got & 0xff, got & !0xff)
-    } else if row.flags & KEEP != 0 || is_gfx11(row) && is_half(row.dst) {
+    } else if row.flags & KEEP != 0 || is_since_gfx11(row) && is_half(row.dst) {
         (got & 0xffff, got & !0xffff)
     } else {
         (got, 0)
@@ -549,7 +549,7 @@ fn input(
     target: Target,
 ) -> In {
     let mut before = u64::from(old[0][l]) | u64::from(old[1][l]) << 32;
-    if is_gfx11(row) && form.op_sel & 8 != 0 {
+    if is_since_gfx11(row) && form.op_sel & 8 != 0 {
         before >>= 16;
     }
     let mut s = [0; 3];
