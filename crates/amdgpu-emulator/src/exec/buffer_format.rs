@@ -209,6 +209,9 @@ impl Format {
         let format = if i.raw[0] >> 26 == 0x31 { i.raw[1] >> 23 } else { i.raw[0] >> 19 } & 0x7f;
         let (number, select) = match (i.row.encoding(), format) {
             (Some(Encoding::Mtbuf), format) if is_gfx11 => (FormatNumber::Unified(format), [4, 5, 6, 7]),
+            (Some(Encoding::Mtbuf), format) if i.flags & flag::GFX10 != 0 => {
+                (FormatNumber::UnifiedOfGfx10(format), [4, 5, 6, 7])
+            }
             (Some(Encoding::Mtbuf), format) => (FormatNumber::Split(format & 15, format >> 4), [4, 5, 6, 7]),
             _ => (descriptor.format, descriptor.select),
         };

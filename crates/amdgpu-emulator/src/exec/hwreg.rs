@@ -23,7 +23,7 @@ mod gfx9 {
     pub(super) const XCC_ID: u32 = 20;
 }
 
-/// Registers that only gfx11 has, or that have other numbers there (RDNA3 ISA, 3.4).
+/// Registers that only gfx10.3 and gfx11 have, or that have other numbers there (RDNA3 ISA, 3.4; LLVM, `AMDGPU::Hwreg`).
 mod gfx11 {
     pub(super) const FLAT_SCRATCH_LO: u32 = 20;
     pub(super) const FLAT_SCRATCH_HI: u32 = 21;
@@ -138,7 +138,7 @@ fn set(w: &mut Wave, cx: &ExecContext, imm: u32, value: u32) {
     let Field { register, first_bit, mask } = Field::of(imm);
     let merge = |old: u32| old & !(mask << first_bit) | (value & mask) << first_bit;
     match register {
-        // gfx11 has no bits there but 27, which disables performance counters; on gfx9 they enable indexed registers and VSKIP.
+        // RDNA has no bits there but 27, which disables performance counters; on gfx9 they enable indexed registers and VSKIP.
         MODE if cx.code.target.is_rdna() => w.mode = Mode(merge(w.mode.0) & 0x07ff_ffff),
         MODE => w.mode = Mode(merge(w.mode.0)),
         TRAPSTS => w.trapsts = merge(w.trapsts),

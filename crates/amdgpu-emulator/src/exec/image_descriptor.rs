@@ -217,7 +217,7 @@ impl View {
 
 fn named(format: FormatNumber) -> String {
     match format {
-        FormatNumber::Unified(number) => number.to_string(),
+        FormatNumber::Unified(number) | FormatNumber::UnifiedOfGfx10(number) => number.to_string(),
         FormatNumber::Split(data, number) => format!("{data} of numbers {number}"),
     }
 }

@@ -145,8 +145,10 @@ pub(crate) mod flag {
     /// MUBUF, with [`LDS`]: the address in M0 has 18 bits, as gfx950 has more than 64 KiB of LDS; otherwise 16.
     pub(crate) const WIDE_M0: u16 = 512;
 
-    /// MUBUF, MTBUF: the descriptor is one of gfx11.
+    /// MUBUF, MTBUF, MIMG: the descriptor is one of gfx11 or gfx12.
     pub(crate) const GFX11: u16 = 1024;
+    /// MUBUF, MTBUF: the descriptor is one of gfx10.
+    pub(crate) const GFX10: u16 = 2048;
 
     /// Returns the flags that are given with `true`.
     pub(crate) fn where_set<const N: usize>(flags: [(u16, bool); N]) -> u16 {

@@ -97,6 +97,8 @@ pub(crate) enum Counting {
 pub(crate) enum Waiting {
     /// `s_waitcnt` of gfx9.
     Gfx9,
+    /// `s_waitcnt` of gfx10.
+    Gfx10,
     /// `s_waitcnt` of gfx11.
     Gfx11,
     /// `s_waitcnt_vscnt` and similar instructions: one counter, whose count is the sum of a register and the constant.
@@ -135,7 +137,11 @@ impl Counting {
         let stores = is_rdna(row) && row.is(STORE);
         match row.encoding() {
             Some(Encoding::Sopp) if name == "s_waitcnt" => {
-                Counting::Wait(if is_rdna(row) { Waiting::Gfx11 } else { Waiting::Gfx9 })
+                Counting::Wait(match (is_rdna(row), row.opcode(Target::Gfx103)) {
+                    (false, _) => Waiting::Gfx9,
+                    (true, Some(_)) => Waiting::Gfx10,
+                    (true, None) => Waiting::Gfx11,
+                })
             }
             Some(Encoding::Sopp) => match name {
                 "s_wait_idle" => Counting::Wait(Waiting::Idle),
@@ -194,13 +200,13 @@ pub(crate) fn limits(waiting: Waiting, w: &Wave, i: &Inst) -> Limits {
 pub(crate) type Limits = [(Counter, usize); 5];
 
 impl Waiting {
-    /// Returns the limits that an operand gives (gfx11: RDNA3 ISA, `S_WAITCNT`, `S_WAITCNT_VSCNT`).
+    /// Returns the limits that an operand gives (gfx10: LLVM, `AMDGPU::decodeLgkmcnt`; gfx11: RDNA3 ISA, `S_WAITCNT`, `S_WAITCNT_VSCNT`).
     fn limits(self, operand: u32) -> Limits {
         let field = |at: u32, bits: u32| (operand >> at & ((1 << bits) - 1)) as usize;
         match self {
-            Waiting::Gfx9 => [
+            Waiting::Gfx9 | Waiting::Gfx10 => [
                 (Counter::Vector, field(0, 4) | field(14, 2) << 4),
-                (Counter::Scalar, field(8, 4)),
+                (Counter::Scalar, field(8, if self == Waiting::Gfx9 { 4 } else { 6 })),
                 (Counter::Export, field(4, 3)),
                 (Counter::Store, usize::MAX),
                 (Counter::Constants, usize::MAX),

@@ -327,6 +327,12 @@ impl Wave {
         self.r.v_mut(index)
     }
 
+    /// Returns the number of lanes that the wave has: 32 or 64.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> u32 {
+        32 << (self.all >> 63)
+    }
+
     /// Returns sixteen lanes of a vector register other than the first, from `first` on. Lanes that the register doesn't have
     /// are any numbers.
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! The parts of decoding that all encodings share: rows, executors, operands and constants.
 
-use amdgpu_isa::{Encoding, ILLEGAL, Row, Target, Ty, flags};
+use amdgpu_isa::{Encoding, Generation, ILLEGAL, Row, Target, Ty, flags};
 use rustc_hash::FxHashMap;
 
 use crate::exec::control::{Illegal, Unimplemented};
@@ -93,10 +93,21 @@ impl Decoder<'_> {
             Ty::Mask if self.wave32 => 1,
             ty => u32::from(ty.dwords()).clamp(1, 4).next_power_of_two(),
         };
-        match (code, self.target.has_gfx11_instructions()) {
-            (0x7c, true) => sreg::NULL,
-            (0x7d, true) => sreg::M0,
+        match self.null() {
+            Some(null) if code == null => sreg::NULL,
+            // gfx11 exchanged the codes of M0 and NULL.
+            Some(0x7c) if code == 0x7d => sreg::M0,
             _ => (code & !(registers - 1)) as u16,
+        }
+    }
+
+    /// Returns the code of NULL, the register of RDNA that reads as 0 and keeps nothing (LLVM, `SGPR_NULL_gfxpre11`,
+    /// `SGPR_NULL_gfx11plus`).
+    pub(super) fn null(&self) -> Option<u32> {
+        match self.target.generation() {
+            Generation::Gfx9 => None,
+            Generation::Gfx10 => Some(0x7d),
+            Generation::Gfx11 | Generation::Gfx12 => Some(0x7c),
         }
     }
 
@@ -187,8 +198,7 @@ impl Decoder<'_> {
             Ok(Operand::Scalar(d.slot(partial, n, value, wide, code != 255)))
         };
         match code {
-            // The register of gfx11 that reads as 0.
-            0x7c if self.target.has_gfx11_instructions() => constant(self, partial, 0),
+            _ if Some(code) == self.null() => constant(self, partial, 0),
             0..=127 => Ok(Operand::Scalar(self.scalar(code, ty))),
             128..=192 => constant(self, partial, u64::from(code - 128)),
             193..=208 => constant(self, partial, (192 - i64::from(code)) as u64),

@@ -102,7 +102,7 @@ impl Decoder<'_> {
         if self.target.is_rdna() {
             // Both offsets are always there; the register may be the one that reads as 0.
             i.imm = f.signed_offset() as u32;
-            i.sdst = if f.soffset == 0x7c { NONE } else { self.scalar(f.soffset, Ty::B32) };
+            i.sdst = if Some(f.soffset) == self.null() { NONE } else { self.scalar(f.soffset, Ty::B32) };
         } else {
             i.imm = if f.imm { f.signed_offset() as u32 } else { 0 };
             i.sdst = f.offset_register().map_or(NONE, |register| register as u16);

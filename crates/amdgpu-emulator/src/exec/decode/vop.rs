@@ -20,7 +20,7 @@ use crate::state::wave::{AGPR, sreg};
 /// The codes of source 0 that say that a control dword follows.
 const SDWA: u32 = 249;
 pub(super) const DPP: u32 = 250;
-/// DPP of gfx11 that permutes eight lanes, and the same that also reads inactive ones.
+/// DPP of RDNA that permutes eight lanes, and the same that also reads inactive ones.
 pub(super) const DPP8: u32 = 233;
 pub(super) const DPP8_FETCH_INACTIVE: u32 = 234;
 
@@ -104,15 +104,16 @@ impl Decoder<'_> {
         Operand::Vector(code as u16 & 0x7f)
     }
 
-    /// Sets the destination of a short encoding. On gfx11, a result of 16 bits is written to one half of a register, and the other half
-    /// is kept.
+    /// Sets the destination of a short encoding. On RDNA, a result of 16 bits is written to one half of a register, on gfx10 to the lower
+    /// one, and the other half is kept (LLVM, `zeroesHigh16BitsOfDest`).
     fn short_destination(&self, partial: &mut PartialInst, row: &Row, code: u32, mods: &mut Mods) {
         partial.inst.dst = code as u16;
         if row.is(SGPR_DST) {
             partial.inst.dst = self.scalar(code, Ty::B32);
-        } else if self.target.has_gfx11_instructions() && is_half(row.dst) {
-            partial.inst.dst &= 0x7f;
-            mods.part = if code & 0x80 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
+        } else if self.target.is_rdna() && is_half(row.dst) {
+            let is_high = self.target.has_gfx11_instructions() && code & 0x80 != 0;
+            partial.inst.dst &= if self.target.has_gfx11_instructions() { 0x7f } else { 0xff };
+            mods.part = if is_high { DwordPart::HIGH } else { DwordPart::LOW };
             mods.rest = UnwrittenBits::Keep;
         }
     }
@@ -179,7 +180,7 @@ impl Decoder<'_> {
         if self.target.is_rdna() && row.is(EXEC_OUT) { sreg::EXEC } else { register }
     }
 
-    /// Decodes a DPP control dword of gfx11 that source 0 of any encoding may have. Returns the register that it names.
+    /// Decodes a DPP control dword of RDNA that source 0 of any encoding may have. Returns the register that it names.
     pub(super) fn lanes_of_source(
         &mut self,
         partial: &mut PartialInst,
@@ -202,8 +203,12 @@ impl Decoder<'_> {
         row: &Row,
         mods: &mut Mods,
     ) -> Result<Operand, NotAnInstruction> {
-        let gfx11 = self.target.has_gfx11_instructions();
-        if !matches!((code, gfx11), (SDWA, false) | (DPP, _) | (DPP8 | DPP8_FETCH_INACTIVE, true)) {
+        let is_control = match code {
+            SDWA => !self.target.has_gfx11_instructions(),
+            DPP8 | DPP8_FETCH_INACTIVE => self.target.is_rdna(),
+            code => code == DPP,
+        };
+        if !is_control {
             let source = self.vop_source(partial, 0, code, row)?;
             return Ok(match source {
                 Operand::Vector(_) => self.short_vector(0, code, row.src[0], mods),
@@ -214,7 +219,7 @@ impl Decoder<'_> {
             return Err(NotAnInstruction);
         }
         let both = |first: bool, second: bool| u32::from(first) | u32::from(second) << 1;
-        if gfx11 {
+        if self.target.is_rdna() && code != SDWA {
             let (dpp, f) = self.lanes_of_source(partial, code)?;
             mods.dpp = Some(dpp);
             if code == DPP {
@@ -471,7 +476,7 @@ pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
 }
 
 /// Decodes op_sel of VOP3: the half that is read of each 16-bit source, and the half that is written of a 16-bit
-/// destination. On gfx11, the other half of that is kept.
+/// destination. On RDNA, the other half of that is kept.
 fn op_sel(row: &Row, bits: u32, target: Target, mods: &mut Mods) {
     for n in 0..3 {
         if bits >> n & 1 != 0 && is_half(row.src[n]) {
@@ -481,7 +486,7 @@ fn op_sel(row: &Row, bits: u32, target: Target, mods: &mut Mods) {
     if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         // The upper two bits select the byte that is written.
         (mods.part, mods.rest) = (DwordPart::byte((bits >> 2) as u8), UnwrittenBits::Keep);
-    } else if is_half(row.dst) && (bits >> 3 != 0 || target.has_gfx11_instructions()) {
+    } else if is_half(row.dst) && (bits >> 3 != 0 || target.is_rdna()) {
         let part = if bits >> 3 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
         (mods.part, mods.rest) = (part, UnwrittenBits::Keep);
     }
