@@ -1,6 +1,8 @@
 //! Buffer descriptors: the fields of the four SGPRs that MUBUF and MTBUF take (CDNA ISA, "Buffer resource descriptor"; RDNA3 ISA,
 //! 9.6).
 
+use amdgpu_isa::Generation;
+
 use crate::exec::inst::{Inst, flag};
 use crate::state::wave::Wave;
 
@@ -121,30 +123,29 @@ impl Descriptor {
         };
         let check =
             [Check::IndexAndOffset, Check::Index, Check::Empty, Check::Raw][(word3 >> 28 & 3) as usize];
-        if i.flags & flag::GFX10 != 0 {
-            return Descriptor {
-                check,
-                format: FormatNumber::UnifiedOfGfx10(word3 >> 12 & 0x7f),
-                ..common
-            };
-        }
-        if i.flags & flag::GFX11 != 0 {
-            return Descriptor {
+        match flag::generation(i.flags) {
+            Generation::Gfx9 => {
+                // With `add_tid`, the field of the data format holds the upper bits of the stride.
+                let upper = if add_tid { u64::from(word3 >> 15 & 0xf) << 14 } else { 0 };
+                Descriptor { stride: common.stride | upper, ..common }
+            }
+            Generation::Gfx10 => {
+                Descriptor { check, format: FormatNumber::UnifiedOfGfx10(word3 >> 12 & 0x7f), ..common }
+            }
+            Generation::Gfx11 | Generation::Gfx12 => Descriptor {
                 // The documents reserve the number between those of 4 and 16 bytes.
                 element: [None, Some(4), Some(8), Some(16)][(low >> 62) as usize],
                 check,
                 format: FormatNumber::Unified(word3 >> 12 & 0x3f),
                 ..common
-            };
+            },
         }
-        // With `add_tid`, the field of the data format holds the upper bits of the stride.
-        let upper = if add_tid { u64::from(word3 >> 15 & 0xf) << 14 } else { 0 };
-        Descriptor { stride: common.stride | upper, ..common }
     }
 
     /// Returns whether no buffer is bound: every access is out of range (RDNA3 ISA, 9.6, "Unbound resources"). `typed` says that
     /// the instruction is MTBUF.
     pub(crate) fn is_unbound(&self, typed: bool) -> bool {
-        matches!(self.format, FormatNumber::Unified(0) | FormatNumber::UnifiedOfGfx10(0)) && (typed || !self.add_tid)
+        matches!(self.format, FormatNumber::Unified(0) | FormatNumber::UnifiedOfGfx10(0))
+            && (typed || !self.add_tid)
     }
 }

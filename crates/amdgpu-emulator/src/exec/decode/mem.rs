@@ -96,10 +96,9 @@ impl Decoder<'_> {
             (flag::OFFEN, f.offen),
             (flag::IDXEN, f.idxen),
             (flag::GLC, f.glc),
-            (flag::GFX10, self.target.is_gfx10()),
-            (flag::GFX11, self.target.has_gfx11_instructions()),
             (flag::SC1, f.scope > 0),
         ]);
+        i.flags |= flag::of_generation(self.target.generation());
         Ok(())
     }
 
@@ -125,25 +124,33 @@ impl Decoder<'_> {
     }
 
     /// Decodes MIMG. `src[0]` is the first register of the address, `src[1]` and `dst` are the data, `src[2]` is the first SGPR of the
-    /// image's descriptor, and `sdst` that of the sampler's; the third dword of gfx11, if there is one, names the other registers of the
-    /// address.
+    /// image's descriptor, and `sdst` that of the sampler's. Further dwords, one on gfx11 and up to three on gfx10, name the other registers
+    /// of the address: they are in `raw`, and on gfx10 in `imm` and `target`.
     pub(super) fn mimg(&mut self, partial: &mut PartialInst, long: u128) -> Result<(), NotAnInstruction> {
-        let f = fields::Mimg::of(self.target, long);
+        let f = fields::Mimg::read(self.target, long);
         let row = self.find(partial, Encoding::Mimg, f.opcode())?;
-        if f.nsa {
-            self.literal(partial)?;
+        let has_sampler = SampleForm::of(row).is_some();
+        if self.target.is_gfx12() && has_sampler != f.is_vsample {
+            return Err(NotAnInstruction);
+        }
+        for n in 0..f.nsa_dwords {
+            let at = partial.inst.pc as usize + partial.len;
+            let dword = *self.words.get(at).ok_or(NotAnInstruction)?;
+            match n {
+                0 => partial.inst.raw[2] = dword,
+                1 => partial.inst.imm = dword,
+                _ => partial.inst.target = dword,
+            }
+            partial.len += 1;
         }
         let data = if f.acc { AGPR } else { 0 };
         let i = &mut partial.inst;
         i.src = [f.vaddr as u16, f.vdata as u16 + data, (f.srsrc * 4) as u16];
         i.dst = i.src[1];
-        i.sdst = if SampleForm::of(row).is_some() { (f.ssamp * 4) as u16 } else { NONE };
-        i.flags |= flag::where_set([
-            (flag::GLC, f.glc),
-            (flag::SLC, f.slc),
-            (flag::SC1, f.scc),
-            (flag::GFX11, self.target.is_gfx11()),
-        ]);
+        i.sdst = if has_sampler { (f.ssamp * 4) as u16 } else { NONE };
+        i.flags |=
+            flag::where_set([(flag::GLC, f.glc), (flag::SLC, f.slc), (flag::SC1, f.scc || f.scope > 0)]);
+        i.flags |= flag::of_generation(self.target.generation());
         Ok(())
     }
 }
