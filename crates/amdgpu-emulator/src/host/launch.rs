@@ -228,6 +228,15 @@ pub(super) fn entry(program: &program::Inner, code: &Code, k: &KernelSignature) 
     })
 }
 
+/// Returns the MODE with which each wave begins.
+fn mode(kd: &KernelDescriptor, target: Target) -> Mode {
+    let register = u32::from(kd.float_mode().bits()) | u32::from(kd.fp16_overflow()) << 23;
+    match target.is_gfx12() {
+        true => Mode::of_gfx12(register),
+        false => Mode(register | u32::from(kd.dx10_clamp()) << 8 | u32::from(kd.ieee()) << 9),
+    }
+}
+
 /// Returns the SGPRs with which each wave begins. `block` has the kernarg segment.
 fn user_sgprs(kd: &KernelDescriptor, scratch: u32, block: &DispatchMemory) -> Vec<u32> {
     let mut sgprs = Vec::with_capacity(16);
@@ -356,13 +365,7 @@ impl DispatchSetup {
             workgroup_info: kd.enable_workgroup_info(),
             // Architected flat scratch needs no offset.
             wave_offset: kd.enable_private_segment() && target == Target::Gfx90a,
-            mode: Mode(
-                u32::from(kd.float_mode().bits())
-                    // gfx12 has other fields in place of these two, and does what the first one alone selects.
-                    | u32::from(kd.dx10_clamp() || target.is_gfx12()) << 8
-                    | u32::from(kd.ieee() && !target.is_gfx12()) << 9
-                    | u32::from(kd.fp16_overflow()) << 23,
-            ),
+            mode: mode(kd, target),
             d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
             vectors: vectors(kd, target),
             grid: d.grid,
