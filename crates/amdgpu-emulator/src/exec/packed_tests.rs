@@ -244,7 +244,7 @@ fn fma_half(a: u16, b: u16, c: u16) -> u16 {
 fn unit_half(x: u16) -> u16 {
     let value = half_value(x);
     match value {
-        v if v.is_nan() || v < 0.0 => 0,
+        v if v.is_nan() || v <= 0.0 => 0,
         v if v > 1.0 => 0x3c00,
         _ => x,
     }
@@ -444,7 +444,7 @@ fn same_single(a: u32, b: u32) -> bool {
 
 fn unit_single(x: u32) -> u32 {
     match f32::from_bits(x) {
-        v if v.is_nan() || v < 0.0 => 0,
+        v if v.is_nan() || v <= 0.0 => 0,
         v if v > 1.0 => 1f32.to_bits(),
         _ => x,
     }
