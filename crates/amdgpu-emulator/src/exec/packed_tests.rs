@@ -712,7 +712,13 @@ fn dot_product_of_bf16_on_gfx11() {
             want: &|code, read, _| {
                 let [a, b] = [0, 1].map(|n| {
                     let x = read(code.src[n], false);
-                    let x = if (240..=248).contains(&code.src[n]) { x >> 16 } else { x };
+                    // Inline constants are in both halves.
+                    let both = |x: u32| x & 0xffff | x << 16;
+                    let x = match code.src[n] {
+                        240..=248 => both(x >> 16),
+                        128..=208 => both(x),
+                        _ => x,
+                    };
                     halves(code, n, x, true)
                         .map(|half| u64::from(flush_single(u32::from(half) << 16, m.denorm32() & 1)))
                 });

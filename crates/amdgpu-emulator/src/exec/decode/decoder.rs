@@ -165,7 +165,14 @@ impl Decoder<'_> {
 
     /// Returns the scalar index of a value, for source `n` of the instruction: in the constant pool or, if that is
     /// full, where the source's constant is spilled.
-    fn slot(&mut self, partial: &mut PartialInst, n: usize, value: u64, wide: bool, inline: bool) -> u16 {
+    pub(super) fn slot(
+        &mut self,
+        partial: &mut PartialInst,
+        n: usize,
+        value: u64,
+        wide: bool,
+        inline: bool,
+    ) -> u16 {
         self.pool.slot(value, wide, inline).unwrap_or_else(|| {
             partial.spilled[n] = Some(value);
             spill(n)

@@ -15,7 +15,7 @@ use crate::exec::scalar_op::ScalarModifiers;
 use crate::exec::scaled::Plan;
 use crate::exec::table::Impl;
 use crate::exec::vop3::{BOUND_CONTROL, FETCH_INACTIVE};
-use crate::state::wave::{AGPR, sreg};
+use crate::state::wave::{AGPR, POOL, sreg};
 
 /// The codes of source 0 that say that a control dword follows.
 const SDWA: u32 = 249;
@@ -317,6 +317,9 @@ impl Decoder<'_> {
             } else if row.src[n] != Ty::None {
                 *source = self.vop_source(partial, n, code, row)?;
             } else if n == 2 && row.flags & MASK_IN != 0 {
+                if replicates(row) && is_inline(code) {
+                    self.replicate(partial, n, source, &mut mods);
+                }
                 *source = self.source(partial, n, code & 0xff, Ty::Mask)?;
             }
         }
@@ -324,6 +327,14 @@ impl Decoder<'_> {
     }
 
     pub(super) fn vop_source(
+    /// Puts an inline constant of 16 bits into both halves of the source.
+    fn replicate(&mut self, partial: &mut PartialInst, n: usize, source: &mut Operand, mods: &mut Mods) {
+        let Operand::Scalar(slot) = *source else { return };
+        let value = u64::from(self.pool.values[usize::from(slot - POOL)] & 0xffff);
+        *source = Operand::Scalar(self.slot(partial, n, value * 0x1_0001, false, true));
+        mods.parts[n] = DwordPart::ALL;
+    }
+
         &mut self,
         partial: &mut PartialInst,
         n: usize,
@@ -456,6 +467,17 @@ struct ResultModifiers {
 }
 
 /// Sets the sources, and bit `n` of `flags` if source `n` is a vector.
+/// Returns whether an instruction has inline constants in both halves of its sources, whatever op_sel is (RDNA3 ISA, 7.2.1; RDNA4 ISA,
+/// 7.2.2).
+fn replicates(row: &Row) -> bool {
+    matches!(row.name, "v_dot2_f16_f16" | "v_dot2_bf16_bf16")
+}
+
+/// Returns whether the code of a source is an inline constant.
+pub(super) fn is_inline(code: u32) -> bool {
+    matches!(code, 128..=208 | 240..=248)
+}
+
 pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
     inst.flags = 0;
     for (n, source) in sources.iter().enumerate() {
