@@ -100,6 +100,16 @@ impl Decoder<'_> {
         }
     }
 
+    /// Returns whether only trap handlers can write a scalar register: TTMP registers, in which gfx12 has ids (RDNA4 ISA, 3.3.1).
+    pub(super) fn is_protected(&self, code: u32) -> bool {
+        self.target.is_gfx12() && (108..124).contains(&code)
+    }
+
+    /// Returns the first scalar register of a result: of one that is lost, registers that nothing reads.
+    pub(super) fn scalar_destination(&self, code: u32, ty: Ty) -> u16 {
+        if self.is_protected(code) { sreg::NULL } else { self.scalar(code, ty) }
+    }
+
     pub(super) fn word(&self, at: usize) -> u32 {
         self.words.get(at).copied().unwrap_or(0)
     }

@@ -109,7 +109,7 @@ impl Decoder<'_> {
     fn short_destination(&self, partial: &mut PartialInst, row: &Row, code: u32, mods: &mut Mods) {
         partial.inst.dst = code as u16;
         if row.is(SGPR_DST) {
-            partial.inst.dst = self.scalar(code, Ty::B32);
+            partial.inst.dst = self.scalar_destination(code, Ty::B32);
         } else if self.target.has_gfx11_instructions() && is_half(row.dst) {
             partial.inst.dst &= 0x7f;
             mods.part = if code & 0x80 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
@@ -278,7 +278,8 @@ impl Decoder<'_> {
         if row.flags & LIT != 0 {
             return Err(NotAnInstruction);
         }
-        partial.inst.dst = if row.is(SGPR_DST) { self.scalar(f.vdst, Ty::B32) } else { f.vdst as u16 };
+        partial.inst.dst =
+            if row.is(SGPR_DST) { self.scalar_destination(f.vdst, Ty::B32) } else { f.vdst as u16 };
         if (self.target == Target::Gfx950 || self.target.is_rdna())
             && let Some(imm) = own_modifiers(row, &f)
         {
@@ -294,13 +295,13 @@ impl Decoder<'_> {
         }
         let mut mods = Mods { neg: f.neg, omod: f.omod as u8, clamp: f.clamp, ..Mods::of(row) };
         if row.flags & SDST != 0 {
-            partial.inst.sdst = self.scalar(f.sdst, Ty::Mask);
+            partial.inst.sdst = self.scalar_destination(f.sdst, Ty::Mask);
         } else {
             mods.abs = f.abs;
             op_sel(row, f.op_sel, self.target, &mut mods);
         }
         if encoding == Encoding::Vopc {
-            partial.inst.sdst = self.mask_destination(row, self.scalar(f.vdst, Ty::Mask));
+            partial.inst.sdst = self.mask_destination(row, self.scalar_destination(f.vdst, Ty::Mask));
         }
         let mut sources = [Operand::None; 3];
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
@@ -316,17 +317,16 @@ impl Decoder<'_> {
                 *source = Operand::Vector(control.src0 as u16);
             } else if row.src[n] != Ty::None {
                 *source = self.vop_source(partial, n, code, row)?;
-            } else if n == 2 && row.flags & MASK_IN != 0 {
                 if replicates(row) && is_inline(code) {
                     self.replicate(partial, n, source, &mut mods);
                 }
+            } else if n == 2 && row.flags & MASK_IN != 0 {
                 *source = self.source(partial, n, code & 0xff, Ty::Mask)?;
             }
         }
         self.bind(partial, row, sources, mods)
     }
 
-    pub(super) fn vop_source(
     /// Puts an inline constant of 16 bits into both halves of the source.
     fn replicate(&mut self, partial: &mut PartialInst, n: usize, source: &mut Operand, mods: &mut Mods) {
         let Operand::Scalar(slot) = *source else { return };
@@ -335,6 +335,7 @@ impl Decoder<'_> {
         mods.parts[n] = DwordPart::ALL;
     }
 
+    pub(super) fn vop_source(
         &mut self,
         partial: &mut PartialInst,
         n: usize,
@@ -466,7 +467,6 @@ struct ResultModifiers {
     clamps_inside: bool,
 }
 
-/// Sets the sources, and bit `n` of `flags` if source `n` is a vector.
 /// Returns whether an instruction has inline constants in both halves of its sources, whatever op_sel is (RDNA3 ISA, 7.2.1; RDNA4 ISA,
 /// 7.2.2).
 fn replicates(row: &Row) -> bool {
@@ -478,6 +478,7 @@ pub(super) fn is_inline(code: u32) -> bool {
     matches!(code, 128..=208 | 240..=248)
 }
 
+/// Sets the sources, and bit `n` of `flags` if source `n` is a vector.
 pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
     inst.flags = 0;
     for (n, source) in sources.iter().enumerate() {
