@@ -132,7 +132,12 @@ impl Descriptor {
             Generation::Gfx10 => {
                 Descriptor { check, format: FormatNumber::UnifiedOfGfx10(word3 >> 12 & 0x7f), ..common }
             }
-            Generation::Gfx11 | Generation::Gfx12 => Descriptor {
+            generation => Descriptor {
+                // RDNA4 ISA, 9.6, "Stride Scale".
+                stride: match generation {
+                    Generation::Gfx12 => common.stride * [1, 4, 8, 32][(word3 >> 18 & 3) as usize],
+                    _ => common.stride,
+                },
                 // The documents reserve the number between those of 4 and 16 bytes.
                 element: [None, Some(4), Some(8), Some(16)][(low >> 62) as usize],
                 check,

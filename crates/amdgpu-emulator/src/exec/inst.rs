@@ -147,15 +147,16 @@ pub(crate) mod flag {
     /// MUBUF, with [`LDS`]: the address in M0 has 18 bits, as gfx950 has more than 64 KiB of LDS; otherwise 16.
     pub(crate) const WIDE_M0: u16 = 512;
 
-    /// MUBUF, MTBUF, MIMG: where the two bits of the generation are, whose descriptors the instruction takes.
+    /// SMEM, MUBUF, MTBUF, MIMG: where the two bits of the generation are, whose addresses and descriptors the instruction has.
     const GENERATION_AT: u32 = 10;
 
-    /// Returns the bits that say whose descriptors an instruction takes.
+    /// Returns the bits that say whose addresses and descriptors an instruction has.
     pub(crate) fn of_generation(generation: Generation) -> u16 {
         (generation as u16) << GENERATION_AT
     }
 
-    /// Returns whose descriptors an instruction of MUBUF, MTBUF or MIMG takes.
+    /// Returns whose addresses and descriptors an instruction of SMEM, MUBUF, MTBUF or MIMG has.
+    #[inline(always)]
     pub(crate) fn generation(flags: u16) -> Generation {
         match flags >> GENERATION_AT & 3 {
             0 => Generation::Gfx9,

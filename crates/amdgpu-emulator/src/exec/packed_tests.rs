@@ -244,7 +244,7 @@ fn fma_half(a: u16, b: u16, c: u16) -> u16 {
 fn unit_half(x: u16) -> u16 {
     let value = half_value(x);
     match value {
-        v if v.is_nan() || v < 0.0 => 0,
+        v if v.is_nan() || v <= 0.0 => 0,
         v if v > 1.0 => 0x3c00,
         _ => x,
     }
@@ -444,7 +444,7 @@ fn same_single(a: u32, b: u32) -> bool {
 
 fn unit_single(x: u32) -> u32 {
     match f32::from_bits(x) {
-        v if v.is_nan() || v < 0.0 => 0,
+        v if v.is_nan() || v <= 0.0 => 0,
         v if v > 1.0 => 1f32.to_bits(),
         _ => x,
     }
@@ -712,7 +712,13 @@ fn dot_product_of_bf16_on_gfx11() {
             want: &|code, read, _| {
                 let [a, b] = [0, 1].map(|n| {
                     let x = read(code.src[n], false);
-                    let x = if (240..=248).contains(&code.src[n]) { x >> 16 } else { x };
+                    // Inline constants are in both halves.
+                    let both = |x: u32| x & 0xffff | x << 16;
+                    let x = match code.src[n] {
+                        240..=248 => both(x >> 16),
+                        128..=208 => both(x),
+                        _ => x,
+                    };
                     halves(code, n, x, true)
                         .map(|half| u64::from(flush_single(u32::from(half) << 16, m.denorm32() & 1)))
                 });

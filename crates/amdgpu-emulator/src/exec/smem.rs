@@ -4,6 +4,8 @@ use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
+use amdgpu_isa::Generation;
+
 use crate::exec::atomics::{Bits, Rmw};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
@@ -13,17 +15,24 @@ use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Mode, Wave};
 
-/// Returns the instruction's offset in bytes. The hardware ignores the low two bits of addresses.
+/// Returns a part of an address without the bits that hardware ignores, for elements of `unit` bytes: gfx12 ignores those below the
+/// unit in each part (RDNA4 ISA, 8.1.1), the others in the sum.
 #[inline(always)]
-fn offset(w: &Wave, i: &Inst) -> u64 {
+fn part(i: &Inst, part: u64, unit: u64) -> u64 {
+    if flag::generation(i.flags) == Generation::Gfx12 { part & !(unit - 1) } else { part }
+}
+
+/// Returns the instruction's offset in bytes, for elements of `unit` bytes.
+#[inline(always)]
+fn offset(w: &Wave, i: &Inst, unit: u64) -> u64 {
     let soffset = if i.sdst == NONE { 0 } else { u64::from(w.s32(i.sdst)) };
-    (i64::from(i.imm as i32) as u64).wrapping_add(soffset)
+    part(i, i64::from(i.imm as i32) as u64, unit).wrapping_add(part(i, soffset, unit))
 }
 
 /// Returns the guest address of an access through a 64-bit base.
 #[inline(always)]
 pub(crate) fn address(w: &Wave, i: &Inst) -> u64 {
-    w.s64(i.src[0]).wrapping_add(offset(w, i)) & !3
+    part(i, w.s64(i.src[0]), 4).wrapping_add(offset(w, i, 4)) & !3
 }
 
 /// Returns the guest address of an access through a buffer descriptor, and the number of its `dwords` that are in
@@ -31,10 +40,10 @@ pub(crate) fn address(w: &Wave, i: &Inst) -> u64 {
 #[inline(always)]
 pub(crate) fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
     let (low, records) = (w.s64(i.src[0]), u64::from(w.s32(i.src[0] + 2)));
-    let base = low & 0xffff_ffff_ffff;
+    let base = part(i, low & 0xffff_ffff_ffff, 4);
     let stride = low >> 48 & 0x3fff;
     let bytes = if stride == 0 { records } else { records * stride };
-    let offset = offset(w, i) & !3;
+    let offset = offset(w, i, 4) & !3;
     let inside = (bytes.saturating_sub(offset) / 4).min(dwords);
     (base.wrapping_add(offset) & !3, inside)
 }
@@ -123,7 +132,7 @@ fn load_small(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, signed
 executors! {
     /// `s_load_u8` and similar instructions of gfx12: loads a number of `SIZE` bytes.
     LoadSmall<const SIZE: u64, const SIGNED: bool> |w, cx, i| {
-        let address = w.s64(i.src[0]).wrapping_add(offset(w, i));
+        let address = part(i, w.s64(i.src[0]), SIZE).wrapping_add(offset(w, i, SIZE));
         load_small(w, cx, i, address, SIGNED, SIZE)
     }
     /// `s_buffer_load_u8` and similar instructions. Out of range the result is 0.
@@ -131,12 +140,13 @@ executors! {
         let (low, records) = (w.s64(i.src[0]), u64::from(w.s32(i.src[0] + 2)));
         let stride = low >> 48 & 0x3fff;
         let bytes = if stride == 0 { records } else { records * stride };
-        let offset = offset(w, i);
+        let offset = offset(w, i, SIZE);
         if offset.saturating_add(SIZE) > bytes {
             w.set_s32(i.dst, 0);
             return Flow::Next;
         }
-        load_small(w, cx, i, (low & 0xffff_ffff_ffff).wrapping_add(offset), SIGNED, SIZE)
+        let base = part(i, low & 0xffff_ffff_ffff, SIZE);
+        load_small(w, cx, i, base.wrapping_add(offset), SIGNED, SIZE)
     }
     /// `s_load_dword` and its wider forms: loads `N` dwords.
     Load<const N: usize> |w, cx, i| {

@@ -28,10 +28,12 @@ struct Offset {
     imm: i32,
     register: Option<u32>,
     has_imm: bool,
+    /// The bits of each part that count.
+    kept: i64,
 }
 
 impl Offset {
-    /// Returns a random offset: a multiple of four that is at least `least`.
+    /// Returns a random offset that is at least `least`.
     fn random(b: &mut MemoryModel, least: i64) -> Offset {
         let imm = b.below(1 << 12) as i32 + least as i32;
         let kind = b.below(3);
@@ -39,12 +41,18 @@ impl Offset {
             imm: if kind == 1 { 0 } else { imm },
             register: (kind > 0).then(|| b.below(1 << 16) as u32),
             has_imm: kind != 1,
+            kept: kept(b),
         }
     }
 
     fn sum(self) -> i64 {
-        i64::from(self.imm) + i64::from(self.register.unwrap_or(0))
+        (i64::from(self.imm) & self.kept) + (i64::from(self.register.unwrap_or(0)) & self.kept)
     }
+}
+
+/// gfx12 ignores the low two bits of each part (RDNA4 ISA, 8.1.1), the others those of the sum.
+fn kept(b: &MemoryModel) -> i64 {
+    if b.rig.target.is_gfx12() { !3 } else { !0 }
 }
 
 fn encode(b: &MemoryModel, name: &str, offset: Offset, glc: bool) -> [u32; 2] {
@@ -94,7 +102,7 @@ fn loads_and_stores() {
                 let mut want = scramble(&mut b);
                 let place = b.below((GLOBAL as usize - 4 * dwords) / 4 + 1) * 4;
                 let offset = Offset::random(&mut b, -2048);
-                // The low two bits of the sum are ignored.
+                // The low two bits of the sum are ignored, or of the base.
                 let address = b.model.bases[0] + place as u64 + b.below(4) as u64;
                 b.rig.w.set_s64(BASE, address.wrapping_sub(offset.sum() as u64));
                 b.rig.w.set_s32(OFFSET, offset.register.unwrap_or(0xdead_beef));
@@ -139,6 +147,7 @@ fn buffer_offset(b: &mut MemoryModel) -> Offset {
         imm: if kind == 1 { 0 } else { b.below(400) as i32 },
         register: (kind > 0).then(|| b.below(300) as u32),
         has_imm: kind != 1,
+        kept: kept(b),
     }
 }
 

@@ -236,6 +236,15 @@ fn scratch_word3(target: Target, lanes: u32) -> u64 {
     swizzle | if target.is_gfx10() { 0x2101_4fac } else { 1 << 19 }
 }
 
+/// Returns the MODE with which each wave begins.
+fn mode(kd: &KernelDescriptor, target: Target) -> Mode {
+    let register = u32::from(kd.float_mode().bits()) | u32::from(kd.fp16_overflow()) << 23;
+    match target.is_gfx12() {
+        true => Mode::of_gfx12(register),
+        false => Mode(register | u32::from(kd.dx10_clamp()) << 8 | u32::from(kd.ieee()) << 9),
+    }
+}
+
 /// Returns the SGPRs with which each wave begins. `block` has the kernarg segment.
 fn user_sgprs(
     kd: &KernelDescriptor,
@@ -371,13 +380,7 @@ impl DispatchSetup {
             workgroup_info: kd.enable_workgroup_info(),
             // Architected flat scratch needs no offset.
             wave_offset: kd.enable_private_segment() && matches!(target, Target::Gfx90a | Target::Gfx103),
-            mode: Mode(
-                u32::from(kd.float_mode().bits())
-                    // gfx12 has other fields in place of these two, and does what the first one alone selects.
-                    | u32::from(kd.dx10_clamp() || target.is_gfx12()) << 8
-                    | u32::from(kd.ieee() && !target.is_gfx12()) << 9
-                    | u32::from(kd.fp16_overflow()) << 23,
-            ),
+            mode: mode(kd, target),
             d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
             vectors: vectors(kd, target),
             grid: d.grid,

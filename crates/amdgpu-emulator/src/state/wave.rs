@@ -116,6 +116,20 @@ impl Mode {
     /// Rounding to nearest even, denormals kept, DX10_CLAMP and IEEE.
     pub(crate) const DEFAULT: Mode = Mode(0x3f0);
 
+    /// A bit of no register, which gfx12 has: of two NaN, the lesser and the greater number are the first, quiet (RDNA4 ISA, 13.3).
+    const FIRST_NAN: u32 = 1 << 31;
+    /// The bits that are always the same on gfx12, whose register MODE doesn't have them (RDNA4 ISA, 3.4.3).
+    pub(crate) const FIXED_ON_GFX12: u32 = Mode::FIRST_NAN | 3 << 8;
+
+    /// Returns the mode of gfx12 for what is in its register: clamping a NaN gives 0, and there is no IEEE mode.
+    pub(crate) const fn of_gfx12(register: u32) -> Mode {
+        Mode(register & !Mode::FIXED_ON_GFX12 | Mode::FIRST_NAN | 1 << 8)
+    }
+    /// Returns whether the lesser and the greater number of two NaN are the first, quiet.
+    pub(crate) const fn gives_first_nan(self) -> bool {
+        self.0 & Mode::FIRST_NAN != 0
+    }
+
     /// Returns whether all formats round to nearest even and keep denormals. Compilers set this mode, and the host's
     /// instructions compute in it.
     pub(crate) const fn is_default_float(self) -> bool {

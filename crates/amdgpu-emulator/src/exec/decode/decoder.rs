@@ -111,6 +111,16 @@ impl Decoder<'_> {
         }
     }
 
+    /// Returns whether only trap handlers can write a scalar register: TTMP registers, in which gfx12 has ids (RDNA4 ISA, 3.3.1).
+    pub(super) fn is_protected(&self, code: u32) -> bool {
+        self.target.is_gfx12() && (108..124).contains(&code)
+    }
+
+    /// Returns the first scalar register of a result: of one that is lost, registers that nothing reads.
+    pub(super) fn scalar_destination(&self, code: u32, ty: Ty) -> u16 {
+        if self.is_protected(code) { sreg::NULL } else { self.scalar(code, ty) }
+    }
+
     pub(super) fn word(&self, at: usize) -> u32 {
         self.words.get(at).copied().unwrap_or(0)
     }
@@ -176,7 +186,14 @@ impl Decoder<'_> {
 
     /// Returns the scalar index of a value, for source `n` of the instruction: in the constant pool or, if that is
     /// full, where the source's constant is spilled.
-    fn slot(&mut self, partial: &mut PartialInst, n: usize, value: u64, wide: bool, inline: bool) -> u16 {
+    pub(super) fn slot(
+        &mut self,
+        partial: &mut PartialInst,
+        n: usize,
+        value: u64,
+        wide: bool,
+        inline: bool,
+    ) -> u16 {
         self.pool.slot(value, wide, inline).unwrap_or_else(|| {
             partial.spilled[n] = Some(value);
             spill(n)

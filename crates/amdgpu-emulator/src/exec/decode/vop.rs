@@ -15,7 +15,7 @@ use crate::exec::scalar_op::ScalarModifiers;
 use crate::exec::scaled::Plan;
 use crate::exec::table::Impl;
 use crate::exec::vop3::{BOUND_CONTROL, FETCH_INACTIVE};
-use crate::state::wave::{AGPR, sreg};
+use crate::state::wave::{AGPR, POOL, sreg};
 
 /// The codes of source 0 that say that a control dword follows.
 const SDWA: u32 = 249;
@@ -109,7 +109,7 @@ impl Decoder<'_> {
     fn short_destination(&self, partial: &mut PartialInst, row: &Row, code: u32, mods: &mut Mods) {
         partial.inst.dst = code as u16;
         if row.is(SGPR_DST) {
-            partial.inst.dst = self.scalar(code, Ty::B32);
+            partial.inst.dst = self.scalar_destination(code, Ty::B32);
         } else if self.target.is_rdna() && is_half(row.dst) {
             let is_high = self.target.has_gfx11_instructions() && code & 0x80 != 0;
             partial.inst.dst &= if self.target.has_gfx11_instructions() { 0x7f } else { 0xff };
@@ -283,7 +283,8 @@ impl Decoder<'_> {
         if row.flags & LIT != 0 {
             return Err(NotAnInstruction);
         }
-        partial.inst.dst = if row.is(SGPR_DST) { self.scalar(f.vdst, Ty::B32) } else { f.vdst as u16 };
+        partial.inst.dst =
+            if row.is(SGPR_DST) { self.scalar_destination(f.vdst, Ty::B32) } else { f.vdst as u16 };
         if (self.target == Target::Gfx950 || self.target.is_rdna())
             && let Some(imm) = own_modifiers(row, &f)
         {
@@ -299,13 +300,13 @@ impl Decoder<'_> {
         }
         let mut mods = Mods { neg: f.neg, omod: f.omod as u8, clamp: f.clamp, ..Mods::of(row) };
         if row.flags & SDST != 0 {
-            partial.inst.sdst = self.scalar(f.sdst, Ty::Mask);
+            partial.inst.sdst = self.scalar_destination(f.sdst, Ty::Mask);
         } else {
             mods.abs = f.abs;
             op_sel(row, f.op_sel, self.target, &mut mods);
         }
         if encoding == Encoding::Vopc {
-            partial.inst.sdst = self.mask_destination(row, self.scalar(f.vdst, Ty::Mask));
+            partial.inst.sdst = self.mask_destination(row, self.scalar_destination(f.vdst, Ty::Mask));
         }
         let mut sources = [Operand::None; 3];
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
@@ -321,11 +322,23 @@ impl Decoder<'_> {
                 *source = Operand::Vector(control.src0 as u16);
             } else if row.src[n] != Ty::None {
                 *source = self.vop_source(partial, n, code, row)?;
+                if replicates(row) && is_inline(code) {
+                    self.replicate(partial, n, source, &mut mods);
+                }
             } else if n == 2 && row.flags & MASK_IN != 0 {
                 *source = self.source(partial, n, code & 0xff, Ty::Mask)?;
             }
         }
         self.bind(partial, row, sources, mods)
+    }
+
+    /// Puts an inline constant of 16 bits into both halves of the source.
+    fn replicate(&mut self, partial: &mut PartialInst, n: usize, source: &mut Operand, mods: &mut Mods) {
+        let Operand::Scalar(slot) = *source else { return };
+        let Some(value) = self.pool.values.get(usize::from(slot.wrapping_sub(POOL))) else { return };
+        let both = u64::from(value & 0xffff) * 0x1_0001;
+        *source = Operand::Scalar(self.constant(partial, n, both, false));
+        mods.parts[n] = DwordPart::ALL;
     }
 
     pub(super) fn vop_source(
@@ -458,6 +471,17 @@ struct ResultModifiers {
     are_any: bool,
     /// Whether the executor itself clamps.
     clamps_inside: bool,
+}
+
+/// Returns whether an instruction has inline constants in both halves of its sources, whatever op_sel is (RDNA3 ISA, 7.2.1; RDNA4 ISA,
+/// 7.2.2).
+fn replicates(row: &Row) -> bool {
+    matches!(row.name, "v_dot2_f16_f16" | "v_dot2_bf16_bf16")
+}
+
+/// Returns whether the code of a source is an inline constant.
+pub(super) fn is_inline(code: u32) -> bool {
+    matches!(code, 128..=208 | 240..=248)
 }
 
 /// Sets the sources, and bit `n` of `flags` if source `n` is a vector.
