@@ -246,7 +246,10 @@ impl Order {
         let (loses, wins) = if MAX { (BELOW, ABOVE) } else { (ABOVE, BELOW) };
         match m.ieee() {
             true => Order { quiet: loses, signaling: wins, quieted: 0x200 },
-            false => Order { quiet: loses, signaling: loses, quieted: 0 },
+            false => {
+                let quieted = if m.prefers_numbers() { 0x200 } else { 0 };
+                Order { quiet: loses, signaling: loses, quieted }
+            }
         }
     }
 

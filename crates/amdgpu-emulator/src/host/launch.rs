@@ -361,6 +361,7 @@ impl DispatchSetup {
                     // gfx12 has other fields in place of these two, and does what the first one alone selects.
                     | u32::from(kd.dx10_clamp() || target.is_gfx12()) << 8
                     | u32::from(kd.ieee() && !target.is_gfx12()) << 9
+                    | if target.is_gfx12() { Mode::PREFERS_NUMBERS } else { 0 }
                     | u32::from(kd.fp16_overflow()) << 23,
             ),
             d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },

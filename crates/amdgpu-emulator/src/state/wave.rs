@@ -145,6 +145,17 @@ impl Mode {
     pub(crate) const fn ieee(self) -> bool {
         self.0 >> 9 & 1 != 0
     }
+    /// The bit which says that minima and maxima take a number before a signalling NaN, too, and quiet the NaN of two: gfx12's are
+    /// minimumNumber and maximumNumber of IEEE 754-2019 (RDNA4 ISA, `V_MIN_NUM_F32`). No program sees this bit; gfx12 has neither it nor
+    /// those of DX10_CLAMP and IEEE.
+    pub(crate) const PREFERS_NUMBERS: u32 = 1 << 10;
+    /// Returns whether minima and maxima are gfx12's.
+    pub(crate) const fn prefers_numbers(self) -> bool {
+        self.0 & Mode::PREFERS_NUMBERS != 0
+    }
+    /// The bits of gfx12's MODE that a program reads and writes here: roundings, denormals, FP16_OVFL and SCALAR_PREFETCH_EN (RDNA4 ISA,
+    /// table 7). The only other one disables performance counters.
+    pub(crate) const GFX12: u32 = 0x0180_00ff;
     /// Returns whether conversions to floats of 8 bits give the largest number instead of infinity or NaN.
     pub(crate) const fn fp16_ovfl(self) -> bool {
         self.0 >> 23 & 1 != 0
