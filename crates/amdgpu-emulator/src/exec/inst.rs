@@ -148,6 +148,9 @@ pub(crate) mod flag {
     /// MUBUF, MTBUF: the descriptor is one of gfx11.
     pub(crate) const GFX11: u16 = 1024;
 
+    /// SMEM: the hardware ignores the low bits of each part of the address.
+    pub(crate) const PARTS: u16 = 2048;
+
     /// Returns the flags that are given with `true`.
     pub(crate) fn where_set<const N: usize>(flags: [(u16, bool); N]) -> u16 {
         flags.into_iter().filter(|(_, set)| *set).fold(0, |all, (flag, _)| all | flag)
