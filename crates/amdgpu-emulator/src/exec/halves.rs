@@ -248,7 +248,7 @@ impl Order {
         let (loses, wins) = if MAX { (BELOW, ABOVE) } else { (ABOVE, BELOW) };
         match m.ieee() {
             true => Order { quiet: loses, signaling: wins, quieted: 0x200, first: false },
-            false if m.gives_first_nan() => {
+            false if m.prefers_numbers() => {
                 Order { quiet: loses, signaling: loses, quieted: 0x200, first: true }
             }
             false => Order { quiet: loses, signaling: loses, quieted: 0, first: false },

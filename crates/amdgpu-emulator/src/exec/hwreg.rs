@@ -116,11 +116,13 @@ fn read_gfx11(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
 
 fn read_gfx12(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
     Some(match id {
-        MODE => w.mode.0 & !Mode::FIXED_ON_GFX12,
-        // SCC is elsewhere, and a bit says that the wave has 64 lanes.
+        MODE => w.mode.0 & Mode::GFX12,
+        // SCC is elsewhere, and a bit says that the wave has 64 lanes (Linux, `cwsr_trap_handler_gfx12.asm`).
         STATUS => status(w) | u32::from(w.has_64_lanes()) << 29,
-        gfx12::STATE_PRIV => u32::from(w.scc()) << 9,
+        // SCC, and that there is private memory (RDNA4 ISA, 3.4.2).
+        gfx12::STATE_PRIV => u32::from(w.scc()) << 9 | 1 << 18,
         gfx12::EXCP_FLAG_USER => w.trapsts,
+        // The address of private memory, which each wave has for itself.
         gfx12::SCRATCH_BASE_LO => SCRATCH_BASE as u32,
         gfx12::SCRATCH_BASE_HI => (SCRATCH_BASE >> 32) as u32,
         gfx12::LDS_ALLOC => cx.lds.size().div_ceil(lds_granule(cx.code.target)) << 12,
@@ -148,8 +150,7 @@ fn set(w: &mut Wave, cx: &ExecContext, imm: u32, value: u32) {
     let merge = |old: u32| old & !(mask << first_bit) | (value & mask) << first_bit;
     match register {
         MODE if cx.code.target.is_gfx12() => {
-            let bits = merge(w.mode.0) & 0x07ff_ffff & !Mode::FIXED_ON_GFX12;
-            w.mode = Mode(bits | w.mode.0 & Mode::FIXED_ON_GFX12);
+            w.mode = Mode(w.mode.0 & !Mode::GFX12 | merge(w.mode.0) & Mode::GFX12);
         }
         gfx12::EXCP_FLAG_USER if cx.code.target.is_gfx12() => w.trapsts = merge(w.trapsts),
         TRAPSTS if cx.code.target.is_gfx12() => {}

@@ -116,18 +116,9 @@ impl Mode {
     /// Rounding to nearest even, denormals kept, DX10_CLAMP and IEEE.
     pub(crate) const DEFAULT: Mode = Mode(0x3f0);
 
-    /// A bit of no register, which gfx12 has: of two NaN, the lesser and the greater number are the first, quiet (RDNA4 ISA, 13.3).
-    const FIRST_NAN: u32 = 1 << 31;
-    /// The bits that are always the same on gfx12, whose register MODE doesn't have them (RDNA4 ISA, 3.4.3).
-    pub(crate) const FIXED_ON_GFX12: u32 = Mode::FIRST_NAN | 3 << 8;
-
     /// Returns the mode of gfx12 for what is in its register: clamping a NaN gives 0, and there is no IEEE mode.
     pub(crate) const fn of_gfx12(register: u32) -> Mode {
-        Mode(register & !Mode::FIXED_ON_GFX12 | Mode::FIRST_NAN | 1 << 8)
-    }
-    /// Returns whether the lesser and the greater number of two NaN are the first, quiet.
-    pub(crate) const fn gives_first_nan(self) -> bool {
-        self.0 & Mode::FIRST_NAN != 0
+        Mode(register & Mode::GFX12 | Mode::PREFERS_NUMBERS | 1 << 8)
     }
 
     /// Returns whether all formats round to nearest even and keep denormals. Compilers set this mode, and the host's
@@ -159,6 +150,17 @@ impl Mode {
     pub(crate) const fn ieee(self) -> bool {
         self.0 >> 9 & 1 != 0
     }
+    /// The bit which says that minima and maxima take a number before a signalling NaN, too, and quiet the NaN of two: gfx12's are
+    /// minimumNumber and maximumNumber of IEEE 754-2019 (RDNA4 ISA, `V_MIN_NUM_F32`). No program sees this bit; gfx12 has neither it nor
+    /// those of DX10_CLAMP and IEEE.
+    pub(crate) const PREFERS_NUMBERS: u32 = 1 << 10;
+    /// Returns whether minima and maxima are gfx12's.
+    pub(crate) const fn prefers_numbers(self) -> bool {
+        self.0 & Mode::PREFERS_NUMBERS != 0
+    }
+    /// The bits of gfx12's MODE that a program reads and writes here: roundings, denormals, FP16_OVFL and SCALAR_PREFETCH_EN (RDNA4 ISA,
+    /// table 7). The only other one disables performance counters.
+    pub(crate) const GFX12: u32 = 0x0180_00ff;
     /// Returns whether conversions to floats of 8 bits give the largest number instead of infinity or NaN.
     pub(crate) const fn fp16_ovfl(self) -> bool {
         self.0 >> 23 & 1 != 0

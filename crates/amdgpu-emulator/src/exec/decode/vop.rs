@@ -500,12 +500,16 @@ pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
 }
 
 /// Decodes op_sel of VOP3: the half that is read of each 16-bit source, and the half that is written of a 16-bit
-/// destination. On RDNA, the other half of that is kept.
+/// destination. On RDNA, the other half of that is kept. On gfx12, conversions of one 8-bit float read any byte, whose number has its bits
+/// in reverse (LLVM's assembler, `byte_sel`).
 fn op_sel(row: &Row, bits: u32, target: Target, mods: &mut Mods) {
     for n in 0..3 {
         if bits >> n & 1 != 0 && is_half(row.src[n]) {
             mods.parts[n] = DwordPart::HIGH;
         }
+    }
+    if target.is_gfx12() && matches!(row.name, "v_cvt_f32_fp8" | "v_cvt_f32_bf8") {
+        mods.parts[0] = DwordPart::byte((bits << 1 & 2 | bits >> 1 & 1) as u8);
     }
     if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         // The upper two bits select the byte that is written.
