@@ -92,13 +92,12 @@ impl Words {
         t.mnemonic(row.name, if form.is_some() && f.nsa_dwords > 0 { " " } else { "" });
         t.try_operand(any_vector(f.vdata, registers(row, &f, self.target)?, false))?;
         let count = addresses(row, &f)?;
-        if self.target.is_gfx12() && form.is_some_and(|form| has_needless_address(form, &f)) {
-            self.reserved(true)?;
+        if self.target.is_gfx12() {
+            // Only instructions for bounding volume hierarchies have five addresses.
+            self.reserved(f.vaddr4 != 0 || form.is_some_and(|form| has_needless_address(form, &f)))?;
         }
         let most = most_separate(self.target, form.is_some());
         match f.nsa_dwords {
-            // Only instructions for bounding volume hierarchies have as many.
-            _ if f.vaddr4 != 0 => return Err(NotAnInstruction),
             _ if self.target.is_gfx12() && count > 1 => t.operand(list(&f.vaddrs(), count, most)?),
             0 => t.try_operand(any_vector(f.vaddr, count, false))?,
             dwords => {
@@ -107,7 +106,8 @@ impl Words {
                     registers.extend(dword.to_le_bytes().map(u32::from));
                 }
                 // One address needs no third dword, and none needs a dword without one.
-                if count < 2 || self.target.is_gfx10() && (count - 1).div_ceil(4) != dwords {
+                self.reserved(count < 2 || dwords > (count - 1).div_ceil(4))?;
+                if registers.len() < count as usize && self.target.is_gfx10() {
                     return Err(NotAnInstruction);
                 }
                 t.operand(list(&registers, count, most)?);
