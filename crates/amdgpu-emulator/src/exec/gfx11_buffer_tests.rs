@@ -1,4 +1,4 @@
-//! Compares MUBUF and MTBUF with gfx11's descriptors with the document's formulas in 128 bits, and with a list of the formats.
+//! Compares MUBUF and MTBUF with RDNA's descriptors with the document's formulas in 128 bits, and with a list of the formats.
 
 use amdgpu_isa::Encoding;
 
@@ -110,7 +110,7 @@ impl Resource {
 
 fn ranges() {
     let mut ran = [[0; 2]; 4];
-    for mut b in MemoryModel::gfx11(91) {
+    for mut b in MemoryModel::rdna(91) {
         let target = b.rig.target;
         for row in Encoding::Mubuf.rows().iter().filter(|row| row.opcode(target).is_some()) {
             let operation = operation(row);
@@ -247,7 +247,7 @@ fn bind(b: &mut MemoryModel, size: u32, word3: u32) {
 }
 
 fn format_loads() {
-    for mut b in MemoryModel::gfx11(92) {
+    for mut b in MemoryModel::rdna(92) {
         for (encoding, name, half, high, count) in instructions(&b, "load") {
             for (n, bits, number) in formats() {
                 let size = bits.iter().sum::<u32>() / 8;
@@ -314,7 +314,7 @@ pub(crate) fn holds(register: u32, want: f64, number: u32, half: bool, wide: boo
 }
 
 fn format_stores() {
-    for mut b in MemoryModel::gfx11(93) {
+    for mut b in MemoryModel::rdna(93) {
         for (encoding, name, half, high, count) in instructions(&b, "store") {
             for (n, bits, number) in formats() {
                 let size = bits.iter().sum::<u32>() / 8;
