@@ -205,8 +205,7 @@ impl Format {
     pub(crate) fn of(w: &Wave, i: &Inst) -> Format {
         let descriptor = Descriptor::of(w, i);
         let is_gfx11 = i.flags & flag::GFX11 != 0;
-        // Only gfx12 has three dwords, whose first begins with this prefix.
-        let format = if i.raw[0] >> 26 == 0x31 { i.raw[1] >> 23 } else { i.raw[0] >> 19 } & 0x7f;
+        let format = if i.flags & flag::GFX12 != 0 { i.raw[1] >> 23 } else { i.raw[0] >> 19 } & 0x7f;
         let (number, select) = match (i.row.encoding(), format) {
             (Some(Encoding::Mtbuf), format) if is_gfx11 => (FormatNumber::Unified(format), [4, 5, 6, 7]),
             (Some(Encoding::Mtbuf), format) => (FormatNumber::Split(format & 15, format >> 4), [4, 5, 6, 7]),

@@ -99,7 +99,10 @@ impl Descriptor {
             select: [0, 3, 6, 9].map(|at| word3 >> at & 7),
         };
         if i.flags & flag::GFX11 != 0 {
+            // RDNA4 ISA, table 57: a factor of 1, 4, 8 or 32.
+            let scale = if i.flags & flag::GFX12 != 0 { [0, 2, 3, 5][(word3 >> 18 & 3) as usize] } else { 0 };
             return Descriptor {
+                stride: common.stride << scale,
                 // The documents reserve the number between those of 4 and 16 bytes.
                 element: [None, Some(4), Some(8), Some(16)][(low >> 62) as usize],
                 check: [Check::IndexAndOffset, Check::Index, Check::Empty, Check::Raw]

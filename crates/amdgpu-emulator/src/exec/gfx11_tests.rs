@@ -48,7 +48,10 @@ fn load_or_store(b: &mut MemoryModel, encoding: Encoding, name: &str, shape: Sha
     let at = places.map(|byte| [At::Global(0, byte), At::Lds(byte), At::Scratch(byte)][kind]);
     let offset = match encoding {
         Encoding::Ds => b.below(1 << 16) as i32,
+        // gfx12 has 24 bits, signed for FLAT, too; there a small part of them, so that the sum stays in its aperture.
+        Encoding::Flat if b.rig.target.is_gfx12() => b.below(1 << 13) as i32 - (1 << 12),
         Encoding::Flat => b.below(1 << 12) as i32,
+        _ if b.rig.target.is_gfx12() => b.below(1 << 24) as i32 - (1 << 23),
         _ => b.below(1 << 13) as i32 - (1 << 12),
     };
     let scalar = matches!(encoding, Encoding::Global | Encoding::Scratch) && b.below(2) == 0;

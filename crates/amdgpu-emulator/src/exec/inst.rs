@@ -148,8 +148,8 @@ pub(crate) mod flag {
     /// MUBUF, MTBUF: the descriptor is one of gfx11.
     pub(crate) const GFX11: u16 = 1024;
 
-    /// SMEM: the hardware ignores the low bits of each part of the address.
-    pub(crate) const PARTS: u16 = 2048;
+    /// SMEM: gfx12 ignores the low bits of each part of the address. MUBUF, MTBUF, with [`GFX11`]: the descriptor has a scale of its stride.
+    pub(crate) const GFX12: u16 = 2048;
 
     /// Returns the flags that are given with `true`.
     pub(crate) fn where_set<const N: usize>(flags: [(u16, bool); N]) -> u16 {

@@ -86,6 +86,7 @@ impl Decoder<'_> {
             (flag::IDXEN, f.idxen),
             (flag::GLC, f.glc),
             (flag::GFX11, self.target.is_rdna()),
+            (flag::GFX12, self.target.is_gfx12()),
             (flag::SC1, f.scope > 0),
         ]);
         Ok(())

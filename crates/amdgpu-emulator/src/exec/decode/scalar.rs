@@ -107,7 +107,7 @@ impl Decoder<'_> {
             i.imm = if f.imm { f.signed_offset() as u32 } else { 0 };
             i.sdst = f.offset_register().map_or(NONE, |register| register as u16);
         }
-        i.flags |= flag::where_set([(flag::GLC, f.glc), (flag::PARTS, self.target.is_gfx12())]);
+        i.flags |= flag::where_set([(flag::GLC, f.glc), (flag::GFX12, self.target.is_gfx12())]);
         Ok(())
     }
 }
