@@ -18,6 +18,7 @@ use crate::exec::number::half16::Half;
 use crate::memory::bounds::Bounds;
 use crate::memory::{Addresses, Cell, Element, Wide};
 use crate::report::access::{AccessKind, MemorySpace};
+use crate::report::fault::FaultCause;
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, LANES, Lanes, Mode, Wave, lanes_of};
 
@@ -547,6 +548,9 @@ fn memory_rmw_apart<O: Rmw>(
     flat: bool,
 ) -> Flow {
     let m = memory_mode::<O>(cx, w.mode);
+    let is_gfx12 = cx.code.target.is_gfx12();
+    // RDNA4 ISA, 13.2: "Flat instructions that are processed by LDS do not flush denorms".
+    let lds_mode = if is_gfx12 { m } else { w.mode };
     let size = <O::T as Bits>::E::SIZE;
     for lane in lanes_of(exec) {
         let who = Who::lane(pc, w.id, lane);
@@ -569,11 +573,14 @@ fn memory_rmw_apart<O: Rmw>(
             FlatTarget::Global(address) => O::T::with_cell(cx, who, address, |cell| O::atomic(cell, m, a, b)),
             FlatTarget::Lds(offset) => cx.load_lds_for_atomic(who, offset).map(|old| {
                 let old = O::T::of_element(old);
-                // On gfx12, FLAT atomics keep denormals in LDS, too (RDNA4 ISA, 13.2).
-                let m = if cx.code.target.is_gfx12() { m } else { w.mode };
-                let _ = cx.lds.store_one(offset, O::f(m, old, a, b).element());
+                let _ = cx.lds.store_one(offset, O::f(lds_mode, old, a, b).element());
                 old
             }),
+            // RDNA4 ISA, 11.1.1: such an atomic is a memory violation.
+            FlatTarget::Scratch(_) if is_gfx12 && size == 8 => {
+                let detail = "atomics of 64 bits in private memory, which are memory violations on hardware";
+                return cx.fault(FaultCause::Unimplemented { detail: detail.into() });
+            }
             FlatTarget::Scratch(offset) => w.scratch.load(lane, offset).map(|old| {
                 let old = O::T::of_element(old);
                 let _ = w.scratch.store(lane, offset, O::f(m, old, a, b).element());

@@ -327,6 +327,24 @@ fn memory_mode(op: Op, target: Target, mode: u32) -> u32 {
     }
 }
 
+/// Returns the mode of an operation, given the wave's. On gfx12, FLAT keeps denormals in LDS, too (RDNA4 ISA, 13.2).
+fn mode_at(op: Op, target: Target, at: At, mode: u32) -> u32 {
+    match at {
+        At::Lds(_) if op.encoding != Encoding::Flat || !target.is_gfx12() => mode,
+        _ => memory_mode(op, target, mode),
+    }
+}
+
+/// Returns the number of memories, and of their mixture, that an operation can access: global memory, then LDS, then private memory, in
+/// which gfx12 has no atomics of 64 bits.
+fn spaces(op: Op, target: Target) -> usize {
+    match op.encoding {
+        Encoding::Flat if target.is_gfx12() && op.bytes == 8 => 2,
+        Encoding::Flat => 4,
+        _ => 1,
+    }
+}
+
 fn operations() {
     for mut b in MemoryModel::every(21) {
         let is_rdna = b.rig.target.is_rdna();
@@ -341,10 +359,9 @@ fn operations() {
                 let is_gfx12 = b.rig.target.is_gfx12();
                 let mode = mode | if is_gfx12 { Mode::PREFERS_NUMBERS } else { 0 };
                 b.rig.w.mode.0 = mode;
-                let memory_mode = memory_mode(op, b.rig.target, mode);
                 let data = if op.encoding == Encoding::Mubuf { 30 } else { 20 };
                 let second = if op.is_ds() { 24 } else { data + dwords as u16 };
-                let space = if op.encoding == Encoding::Flat { b.below(4) } else { 0 };
+                let space = b.below(spaces(op, b.rig.target));
                 let (mut want, mut stores) = (Vec::new(), Vec::new());
                 // Private memory has few words.
                 let kind = if space < 2 { b.below(5) } else { 0 };
@@ -391,9 +408,7 @@ fn operations() {
                         continue;
                     }
                     let (x, y) = (b.get(data, lane, dwords) as u64, b.get(second, lane, dwords) as u64);
-                    // On gfx12, FLAT ignores MODE in LDS, too (RDNA4 ISA, 13.2).
-                    let is_local = matches!(at, At::Lds(_)) && (op.is_ds() || !is_gfx12);
-                    let m = if is_local { mode } else { memory_mode };
+                    let m = mode_at(op, b.rig.target, at, mode);
                     b.model.write(at, lane, bytes, reference(op, old, x, y, m).into());
                     if back {
                         want[lane] = old.into();

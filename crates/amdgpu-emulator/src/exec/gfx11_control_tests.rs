@@ -112,6 +112,8 @@ fn hardware_registers_of_gfx12() {
     for mut rig in rigs().filter(|rig| rig.target.is_gfx12()) {
         rig.w.id = 37;
         rig.w.set_scc(true);
+        // Neither EXECZ nor VCCZ.
+        rig.w.set_s64(sreg::VCC, 1);
         rig.w.set_s32(20, 0x1234_5678);
         rig.run(&[
             rig.sopk("s_getreg_b32", 0, hwreg(20, 0, 32)),

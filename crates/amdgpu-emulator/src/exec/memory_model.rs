@@ -143,7 +143,9 @@ impl MemoryModel {
 
     /// Returns the models of the targets that have image instructions.
     pub(crate) fn images(seed: u64) -> impl Iterator<Item = MemoryModel> {
-        MemoryModel::every(seed).filter(|b| b.rig.target == Target::Gfx90a || b.rig.target.is_gfx11())
+        let targets = &[Target::Gfx11, Target::Gfx115, Target::Gfx12, Target::Gfx103];
+        let gfx9 = MemoryModel::all(seed).filter(|b| b.rig.target == Target::Gfx90a);
+        gfx9.chain(MemoryModel::of_both_sizes(targets, seed))
     }
 
     /// Copies the model's memory to the wave's.

@@ -246,7 +246,7 @@ fn fma_half(a: u16, b: u16, c: u16) -> u16 {
 fn unit_half(x: u16) -> u16 {
     let value = half_value(x);
     match value {
-        v if v.is_nan() || v < 0.0 => 0,
+        v if v.is_nan() || v <= 0.0 => 0,
         v if v > 1.0 => 0x3c00,
         _ => x,
     }
@@ -449,7 +449,7 @@ fn same_single(a: u32, b: u32) -> bool {
 
 fn unit_single(x: u32) -> u32 {
     match f32::from_bits(x) {
-        v if v.is_nan() || v < 0.0 => 0,
+        v if v.is_nan() || v <= 0.0 => 0,
         v if v > 1.0 => 1f32.to_bits(),
         _ => x,
     }
@@ -629,11 +629,13 @@ fn dot_products() {
 /// The source is CDNA2 ISA, 6.4, and CDNA3 ISA, 6.4: floating-point `V_DOT2` instructions don't support denormal and
 /// rounding modes, and flush denormal inputs and outputs. LLVM's `SITargetLowering::performFMACombine` says the same of
 /// the f32 operand and the result. (PyTorch's notes name MI200 alone; they are older than MI300.) On RDNA the product of the first
-/// pair is added first (RDNA3.5 and RDNA4 ISA, `V_DOT2_F32_F16`).
+/// pair is added first (RDNA3.5 and RDNA4 ISA, `V_DOT2_F32_F16`), and on gfx12 inline constants are in both halves (RDNA4 ISA, 7.2.2).
 fn dot_product_of_halves() {
     let mut random = Random::new(12);
-    let orders: [(&[Target], [usize; 2]); 2] = [(&Target::GFX9, [1, 0]), (&RDNA, [0, 1])];
-    for (mode, (targets, [first, second])) in
+    // Which product is first, and whether inline constants are in both halves.
+    let orders: [(&[Target], [usize; 2], bool); 3] =
+        [(&Target::GFX9, [1, 0], false), (&Target::GFX11, [0, 1], false), (&[Target::Gfx12], [0, 1], true)];
+    for (mode, (targets, [first, second], replicates)) in
         [0x3f0, 0x3f2, 0x300, 0x3ff].into_iter().flat_map(|mode| orders.map(|order| (mode, order)))
     {
         let case = Case {
@@ -647,7 +649,10 @@ fn dot_product_of_halves() {
             },
             want: &|code, read, _| {
                 let [a, b] = [0, 1].map(|n| {
-                    halves(code, n, read(code.src[n], true), true).map(|half| {
+                    let x = read(code.src[n], true);
+                    let is_inline = matches!(code.src[n], 128..=208 | 240..=248);
+                    let x = if replicates && is_inline { x & 0xffff | x << 16 } else { x };
+                    halves(code, n, x, true).map(|half| {
                         let half = if half & 0x7c00 != 0 { half } else { half & 0x8000 };
                         u64::from(half::f16::from_bits(half).to_f32().to_bits())
                     })
@@ -717,7 +722,13 @@ fn dot_product_of_bf16_on_rdna() {
             want: &|code, read, _| {
                 let [a, b] = [0, 1].map(|n| {
                     let x = read(code.src[n], false);
-                    let x = if (240..=248).contains(&code.src[n]) { x >> 16 } else { x };
+                    // Inline constants are in both halves.
+                    let both = |x: u32| x & 0xffff | x << 16;
+                    let x = match code.src[n] {
+                        240..=248 => both(x >> 16),
+                        128..=208 => both(x),
+                        _ => x,
+                    };
                     halves(code, n, x, true)
                         .map(|half| u64::from(flush_single(u32::from(half) << 16, m.denorm32() & 1)))
                 });

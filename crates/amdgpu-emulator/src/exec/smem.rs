@@ -4,6 +4,8 @@ use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
+use amdgpu_isa::Generation;
+
 use crate::exec::atomics::{Bits, Rmw};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
@@ -20,7 +22,7 @@ fn sum(w: &Wave, i: &Inst, base: u64, size: u64) -> u64 {
     let aligned = |v: u64| v & !(size.min(4) - 1);
     let soffset = if i.sdst == NONE { 0 } else { u64::from(w.s32(i.sdst)) };
     let mut parts = [base, i64::from(i.imm as i32) as u64, soffset];
-    if i.flags & flag::GFX12 != 0 {
+    if flag::generation(i.flags) == Generation::Gfx12 {
         parts = parts.map(aligned);
     }
     aligned(parts[0].wrapping_add(parts[1]).wrapping_add(parts[2]))

@@ -116,6 +116,11 @@ impl Mode {
     /// Rounding to nearest even, denormals kept, DX10_CLAMP and IEEE.
     pub(crate) const DEFAULT: Mode = Mode(0x3f0);
 
+    /// Returns the mode of gfx12 for what is in its register: clamping a NaN gives 0, and there is no IEEE mode.
+    pub(crate) const fn of_gfx12(register: u32) -> Mode {
+        Mode(register & Mode::GFX12 | Mode::PREFERS_NUMBERS | 1 << 8)
+    }
+
     /// Returns whether all formats round to nearest even and keep denormals. Compilers set this mode, and the host's
     /// instructions compute in it.
     pub(crate) const fn is_default_float(self) -> bool {
@@ -336,6 +341,12 @@ impl Wave {
     #[inline(always)]
     pub(crate) fn v_mut(&mut self, index: u16) -> &mut Lanes {
         self.r.v_mut(index)
+    }
+
+    /// Returns the number of lanes that the wave has: 32 or 64.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> u32 {
+        32 << (self.all >> 63)
     }
 
     /// Returns sixteen lanes of a vector register other than the first, from `first` on. Lanes that the register doesn't have

@@ -367,11 +367,12 @@ fn m0_selects_registers() {
                 rig.w.set_s32(sreg::M0, m0);
                 rig.run(&[vop1_word(rig, name, dst, 256 + src)]);
                 let (from, to) = ((src + from) as usize, (dst + to) as usize);
-                // Without such a register, the source is v0, and nothing is written.
+                // Without such a register, the source is v0, and nothing is written. An exchange writes both.
+                let writes = to < 256 && (from < 256 || !name.contains("swap"));
                 let from = if from < 256 { from } else { 0 };
                 for lane in 0..rig.lanes() {
                     let mut want: Vec<u32> = before.iter().map(|lanes| lanes[lane]).collect();
-                    if exec >> lane & 1 != 0 && to < 256 {
+                    if exec >> lane & 1 != 0 && writes {
                         if name.contains("swap") {
                             want.swap(from, to);
                         } else {
