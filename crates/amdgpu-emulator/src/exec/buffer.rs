@@ -166,7 +166,7 @@ impl Reach {
         if self.descriptor.element.is_some() {
             return Wide(std::array::from_fn(|lane| self.address(lane, 0)));
         }
-        // The stride has 18 bits.
+        // The stride has at most 19 bits.
         let stride = u64::from(self.descriptor.stride as u32);
         Wide(std::array::from_fn(|lane| {
             let offset = u64::from(self.index[lane]) * stride + u64::from(self.offset[lane]);
