@@ -33,7 +33,7 @@ fn options_of_the_emulator_are_used_where_no_gpu_is_found() {
 #[test]
 fn options_that_no_emulator_can_have_are_refused_with_or_without_a_gpu() {
     for options in [
-        EmulatorOptions { target: "gfx1030".parse().unwrap(), ..EmulatorOptions::default() },
+        EmulatorOptions { target: "gfx1010".parse().unwrap(), ..EmulatorOptions::default() },
         EmulatorOptions { devices: 1000, ..EmulatorOptions::default() },
     ] {
         for backend in [Backend::Auto, Backend::Emulator] {

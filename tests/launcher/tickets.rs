@@ -121,18 +121,19 @@ fn the_memory_of_dropped_tickets_is_used_again() {
             let block = echo_block(&bytes, 4);
             rig.launch(echo, LaunchDims::linear(1, 64), &[Arg::ArgumentBlock(&block)]).unwrap()
         };
-        // The device is never further behind than 100 launches, however busy the machine is.
-        let round = || {
+        // What 100 launches need at once. The device is never further behind, however busy the machine is.
+        let held: Vec<_> = (0..100).map(launch).collect();
+        let pinned = rig.stream.pinned_bytes();
+        drop(held);
+        for _ in 0..4 {
             for i in 0..3000 {
                 drop(launch(i));
                 if i % 100 == 99 {
                     rig.stream.synchronize().unwrap();
                 }
             }
-            rig.stream.pinned_bytes()
-        };
-        let pinned = round();
-        (0..3).for_each(|_| assert!(round() <= 2 * pinned, "{pinned} then {}", rig.stream.pinned_bytes()));
+            assert!(rig.stream.pinned_bytes() <= 2 * pinned, "{pinned} then {}", rig.stream.pinned_bytes());
+        }
         // Without waits, launches wait for the oldest dropped ticket when there are too many.
         (0..3000).for_each(|i| drop(launch(i)));
         assert_eq!(launch(7).read().unwrap().value::<u32>(0).unwrap(), 7);

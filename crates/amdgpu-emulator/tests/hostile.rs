@@ -99,14 +99,9 @@ fn refusal(object: &[u8]) -> Error {
 
 #[test]
 fn other_processors_are_refused_by_name() {
-    for (target, object) in [
-        ("gfx908", include_bytes!("data/assembly/empty.gfx908.co").as_slice()),
-        ("gfx1030", include_bytes!("data/assembly/empty.gfx1030.co")),
-    ] {
-        let error = refusal(object);
-        assert!(matches!(&error, Error::UnsupportedTarget(of) if of.to_string().contains(target)), "{error}");
-        assert!(error.to_string().contains("compile it for one of these"), "{error}");
-    }
+    let error = refusal(include_bytes!("data/assembly/empty.gfx908.co"));
+    assert!(matches!(&error, Error::UnsupportedTarget(of) if of.to_string().contains("gfx908")), "{error}");
+    assert!(error.to_string().contains("compile it for one of these"), "{error}");
 }
 
 #[test]

@@ -3,27 +3,31 @@
 mod common;
 
 use amdgpu_emulator::Machine;
+use amdgpu_isa::Generation;
 use code_object::{CodeObject, Processor, TargetId};
 use common::{Rig, U64, threads};
 
 const GFX90A: &[u8] = include_bytes!("data/textures/textures.gfx90a.bundle");
-const GFX1100: [(&str, &[u8]); 2] = [
-    ("gfx1100, waves of 32", include_bytes!("data/textures/textures.wave32.gfx1100.co")),
-    ("gfx1100, waves of 64", include_bytes!("data/textures/textures.wave64.gfx1100.co")),
+const RDNA: [(&str, Generation, &[u8]); 5] = [
+    ("gfx1030", Generation::Gfx10, include_bytes!("data/textures/textures.wave32.gfx1030.co")),
+    ("gfx1100, waves of 32", Generation::Gfx11, include_bytes!("data/textures/textures.wave32.gfx1100.co")),
+    ("gfx1100, waves of 64", Generation::Gfx11, include_bytes!("data/textures/textures.wave64.gfx1100.co")),
+    ("gfx1201, waves of 32", Generation::Gfx12, include_bytes!("data/textures/textures.wave32.gfx1201.co")),
+    ("gfx1201, waves of 64", Generation::Gfx12, include_bytes!("data/textures/textures.wave64.gfx1201.co")),
 ];
 const LANES: usize = 64;
 
-/// Returns the machines, and whether each is of gfx11.
-fn rigs() -> Vec<(Rig, bool)> {
+/// Returns the machines, with the generation of each.
+fn rigs() -> Vec<(Rig, Generation)> {
     let rig = |name, object: &CodeObject| {
         let machine = Machine::new(threads(1)).unwrap();
         let program = machine.load(object).unwrap();
         Rig { machine, program, name }
     };
     let old = CodeObject::from_any(GFX90A, &TargetId::new(Processor::Gfx90a)).unwrap();
-    let mut all = vec![(rig("gfx90a", &old), false)];
-    for (name, bytes) in GFX1100 {
-        all.push((rig(name, &CodeObject::parse(bytes).unwrap()), true));
+    let mut all = vec![(rig("gfx90a", &old), Generation::Gfx9)];
+    for (name, generation, bytes) in RDNA {
+        all.push((rig(name, &CodeObject::parse(bytes).unwrap()), generation));
     }
     all
 }
@@ -73,23 +77,30 @@ impl Texture {
 
     /// Writes the image and the object that HIP's functions read: the image's descriptor, what ROCm's runtime has behind it, and the
     /// sampler's descriptor. Returns the addresses of the object and of the memory.
-    fn bind(&self, rig: &Rig, is_gfx11: bool, sampler: [u32; 4]) -> (u64, u64) {
+    fn bind(&self, rig: &Rig, generation: Generation, sampler: [u32; 4]) -> (u64, u64) {
         let base = rig.words(&self.memory());
         let [width, height, slices] = self.size.map(|size| size as u32 - 1);
         let (kind, levels) = (self.kind as u32, self.levels as u32 - 1);
-        let word3 = 4 | 5 << 3 | 6 << 6 | 7 << 9 | levels << 16 | kind << 28;
+        let selects = 4 | 5 << 3 | 6 << 6 | 7 << 9 | kind << 28;
         let (low, high) = ((base >> 8) as u32, (base >> 40) as u32);
-        let words = if is_gfx11 {
-            let format = 63;
-            let slices = if matches!(self.kind, Kind::One | Kind::Two) { 0 } else { slices };
-            [low, high | levels << 16 | format << 20 | width << 30, width >> 2 | height << 14, word3, slices]
-        } else {
-            let pitch = (width + 1).next_multiple_of(16) - 1;
-            [low, high | 14 << 20 | 7 << 26, width | height << 14, word3, slices | pitch << 13]
+        let rdna = [low, high | width << 30, width >> 2 | height << 14, selects];
+        // Images without layers have a pitch in the place of the last slice.
+        let last = if matches!(self.kind, Kind::One | Kind::Two) { 0 } else { slices };
+        let [zero, one, two, three] = rdna;
+        let words = match generation {
+            Generation::Gfx9 => {
+                let pitch = (width + 1).next_multiple_of(16) - 1;
+                let four = slices | pitch << 13;
+                [low, high | 14 << 20 | 7 << 26, width | height << 14, selects | levels << 16, four, levels << 28]
+            }
+            Generation::Gfx10 => {
+                [zero, one | 77 << 20, two | 1 << 31, three | levels << 16, last, levels << 4]
+            }
+            Generation::Gfx11 => [zero, one | levels << 16 | 63 << 20, two, three | levels << 16, last, 0],
+            Generation::Gfx12 => [zero, one | levels << 12 | 63 << 17, two, three | levels << 15, last, 0],
         };
         // The type of the channels is float, their order is RGBA.
-        let behind = if is_gfx11 { [0, 0, 0] } else { [levels << 28, 0, 0] };
-        let all = words.into_iter().chain(behind).chain([15, 8, width + 1, 0]).chain(sampler);
+        let all = words.into_iter().chain([0, 0]).chain([15, 8, width + 1, 0]).chain(sampler);
         (rig.words(&all.collect::<Vec<u32>>()), base)
     }
 }
@@ -105,10 +116,12 @@ struct Sampler {
 }
 
 impl Sampler {
-    fn words(&self) -> [u32; 4] {
+    fn words(&self, generation: Generation) -> [u32; 4] {
+        // The largest level that there can be.
+        let largest = if generation == Generation::Gfx12 { 4095 << 13 } else { 4095 << 12 };
         let filter = u32::from(self.linear) * 5 << 20;
         let all = self.mode | self.mode << 3 | self.mode << 6 | u32::from(self.unnormalized) << 15;
-        [all, 4095 << 12, filter | self.levels << 26, 0]
+        [all, largest, filter | self.levels << 26, 0]
     }
 
     /// Returns the index of a texel; `None` for the border.
@@ -145,7 +158,7 @@ impl Sampler {
 
 /// Runs a kernel on the lanes' coordinates, and compares each result with a function of them. `step` is by how much neighbours differ.
 fn check(
-    (rig, is_gfx11): &(Rig, bool),
+    (rig, generation): &(Rig, Generation),
     kernel: &str,
     texture: &Texture,
     sampler: &Sampler,
@@ -153,7 +166,7 @@ fn check(
     step: f64,
     want: &dyn Fn([f64; 4], usize) -> f64,
 ) {
-    let (object, _) = texture.bind(rig, *is_gfx11, sampler.words());
+    let (object, _) = texture.bind(rig, *generation, sampler.words(*generation));
     let input: Vec<u32> = coordinates.iter().flatten().map(|value| value.to_bits()).collect();
     let out = rig.words(&[0; 4 * LANES]);
     rig.run(kernel, 1, LANES as u32, &[U64(object), U64(rig.words(&input)), U64(out)]);
@@ -248,7 +261,7 @@ fn cubes() {
     let size = 8;
     for rig in &rigs() {
         for (kernel, cubes) in [("cube", 1), ("cube_layered", 3), ("cube_level", 1)] {
-            if kernel == "cube_level" && !rig.1 {
+            if kernel == "cube_level" && rig.1 == Generation::Gfx9 {
                 continue;
             }
             let texture = Texture { kind: Kind::Cube, size: [size, size, 6 * cubes], levels: 1 };
@@ -281,7 +294,7 @@ fn cubes() {
 
 #[test]
 fn levels_and_gradients() {
-    for rig in rigs().iter().filter(|(_, is_gfx11)| *is_gfx11) {
+    for rig in rigs().iter().filter(|(_, generation)| *generation != Generation::Gfx9) {
         let texture = Texture { kind: Kind::Two, size: [16, 8, 1], levels: 4 };
         for (linear, levels) in [(false, 1), (true, 1), (true, 2)] {
             let sampler = Sampler { mode: 2, linear, unnormalized: false, levels };
@@ -344,7 +357,7 @@ fn levels_and_gradients() {
 
 #[test]
 fn gathers_return_four_texels() {
-    for rig in rigs().iter().filter(|(_, is_gfx11)| *is_gfx11) {
+    for rig in rigs().iter().filter(|(_, generation)| *generation != Generation::Gfx9) {
         let texture = Texture { kind: Kind::Two, size: [8, 6, 1], levels: 1 };
         let sampler = Sampler { mode: 2, linear: true, unnormalized: false, levels: 0 };
         let nearest = Sampler { linear: false, ..sampler };
@@ -359,10 +372,15 @@ fn gathers_return_four_texels() {
 
 #[test]
 fn texels_of_buffers() {
-    for (rig, is_gfx11) in &rigs() {
+    for (rig, generation) in &rigs() {
         let values: Vec<u32> = (0..4 * 100).map(|n| (n as f32).to_bits()).collect();
         let base = rig.words(&values);
-        let format = if *is_gfx11 { 63 << 12 } else { 7 << 12 | 14 << 15 };
+        let format = match generation {
+            Generation::Gfx9 => 7 << 12 | 14 << 15,
+            // With what this generation wants in every descriptor (RESOURCE_LEVEL).
+            Generation::Gfx10 => 77 << 12 | 1 << 24,
+            Generation::Gfx11 | Generation::Gfx12 => 63 << 12,
+        };
         let high = (base >> 32) as u32 | 16 << 16;
         let selects = 4 | 5 << 3 | 6 << 6 | 7 << 9;
         let object =
@@ -381,13 +399,13 @@ fn texels_of_buffers() {
 
 #[test]
 fn surfaces_are_read_and_written() {
-    for (rig, is_gfx11) in &rigs() {
+    for (rig, generation) in &rigs() {
         for (kernel, kind, size, from, to) in [
             ("surface_two", Kind::Two, [64, 3, 1], [0, 0, 0], [0, 1, 0]),
             ("surface_three", Kind::Three, [64, 2, 2], [0, 1, 0], [0, 0, 1]),
         ] {
             let texture = Texture { kind, size, levels: 1 };
-            let (object, base) = texture.bind(rig, *is_gfx11, [0; 4]);
+            let (object, base) = texture.bind(rig, *generation, [0; 4]);
             rig.run(kernel, 1, LANES as u32, &[U64(object)]);
             let mut want = texture.memory();
             let row = |[_, y, z]: [usize; 3]| (z * size[1] + y) * 256;

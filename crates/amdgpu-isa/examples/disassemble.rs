@@ -82,7 +82,7 @@ fn compare(objdump: &str, files: &[String]) -> Result<()> {
             true => WaveSize::Wave32,
             false => WaveSize::Wave64,
         };
-        let isa = Isa::new(Target::to_disassemble(&object)?, wave);
+        let isa = Isa::new(Target::of(&object)?, wave);
         for (words, text) in listed(objdump, file, isa)? {
             let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             let ours = disassemble(isa, &code, 0);

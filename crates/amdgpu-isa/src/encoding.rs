@@ -77,6 +77,14 @@ macro_rules! encodings {
 
 lists::encodings!(encodings);
 
+/// The prefix of the instructions of gfx12 with a sampler, which are in MIMG's list, too.
+const VSAMPLE: u32 = 0x39;
+
+/// Returns whether an opcode of MIMG on gfx12 is one of VSAMPLE, and not of VIMAGE. None is one of both.
+pub(crate) fn has_sampler_on_gfx12(opcode: u32) -> bool {
+    matches!(opcode, 27..=101 | 144)
+}
+
 impl Encoding {
     /// Returns the number of dwords of an instruction on a target, 1 to 3; 0 if the target doesn't have the encoding. What may follow is not
     /// counted: a literal, a control dword, more addresses.
@@ -99,10 +107,14 @@ impl Encoding {
         let Some(layout) = self.layout(target) else { return 0 };
         let opcode_mask = (1 << layout.opcode_bits) - 1;
         let prefix_at = 32 - layout.prefix_bits;
+        let prefix = match self {
+            Encoding::Mimg if target.is_gfx12() && has_sampler_on_gfx12(opcode) => VSAMPLE,
+            _ => layout.prefix,
+        };
         // The first bit of MIMG on gfx10 is the opcode's highest.
         let last_mask = u32::from(self == Encoding::Mimg && target.is_gfx10());
         let fixed = u32::MAX << prefix_at | opcode_mask << layout.opcode_at | layout.segment_mask | last_mask;
-        layout.prefix << prefix_at
+        prefix << prefix_at
             | (opcode & opcode_mask) << layout.opcode_at
             | layout.segment
             | opcode >> layout.opcode_bits & last_mask
@@ -149,7 +161,8 @@ impl Encoding {
                 8 => Some(Encoding::Mtbuf),
                 _ => None,
             },
-            (0x34, Generation::Gfx12) => Some(Encoding::Mimg),
+            // VIMAGE, and VSAMPLE with a sampler.
+            (0x34 | 0x39, Generation::Gfx12) => Some(Encoding::Mimg),
             (0x3b, Generation::Gfx12) => Encoding::of_segment(first >> 24),
             (_, Generation::Gfx12) => None,
             (0x37, Generation::Gfx10) => Encoding::of_segment(first >> 14),

@@ -356,6 +356,10 @@ fields! {
         /// The lowest bits of the register's number, which only gfx12 has.
         srsrc_low: u32 = 0 0, 0 0, 0 0, 41 2;
         ssamp: u32 = 53 5, 53 5, 58 5, 0 0;
+        /// The lowest bits of the register's number, which only gfx12 has.
+        ssamp_low: u32 = 0 0, 0 0, 0 0, 0 0;
+        /// The instruction is one of VSAMPLE, the encoding of gfx12 with a sampler: see [`Mimg::read`].
+        is_vsample: bool = 0 0, 0 0, 0 0, 26 1;
         d16: bool = 63 1, 63 1, 17 1, 5 1;
         /// The addresses are in registers that the following dwords name. On gfx12, the instruction itself has five such fields.
         nsa: bool = 0 0, 1 2, 0 1, 0 0;
@@ -373,6 +377,17 @@ fields! {
         vaddr2: u32 = 0 0, 0 0, 0 0, 80 8;
         vaddr3: u32 = 0 0, 0 0, 0 0, 88 8;
         vaddr4: u32 = 0 0, 0 0, 0 0, 56 8;
+    }
+}
+
+fields! {
+    /// The fields of VSAMPLE, of gfx12, that are not where [`Mimg`] has them.
+    Vsample(u128 as u128) {
+        tfe: bool = 0 0, 0 0, 0 0, 3 1;
+        unorm: bool = 0 0, 0 0, 0 0, 13 1;
+        lwe: bool = 0 0, 0 0, 0 0, 40 1;
+        ssamp_low: u32 = 0 0, 0 0, 0 0, 55 2;
+        ssamp: u32 = 0 0, 0 0, 0 0, 57 7;
     }
 }
 
@@ -488,6 +503,23 @@ impl Mtbuf {
 }
 
 impl Mimg {
+    /// Reads the fields of an instruction, some of which are elsewhere on gfx12 if it has a sampler.
+    pub fn read(target: Target, long: impl Into<u128>) -> Mimg {
+        let long = long.into();
+        let f = Mimg::of(target, long);
+        if !target.is_gfx12() || !f.is_vsample {
+            return f;
+        }
+        let Vsample { tfe, unorm, lwe, ssamp_low, ssamp } = Vsample::of(target, long);
+        Mimg { tfe, unorm, lwe, ssamp_low, ssamp, vaddr4: 0, ..f }
+    }
+
+    /// Returns the registers of the address that the instruction itself names, of gfx12.
+    #[inline]
+    pub fn vaddrs(&self) -> [u32; 5] {
+        [self.vaddr, self.vaddr1, self.vaddr2, self.vaddr3, self.vaddr4]
+    }
+
     /// Returns the opcode, whose highest bit is elsewhere on gfx10.
     #[inline]
     pub fn opcode(&self) -> u32 {

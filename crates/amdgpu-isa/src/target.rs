@@ -39,10 +39,17 @@ pub enum Generation {
 /// The processors whose code is executed, with their targets. Every list of processors in messages, options and devices
 /// is made from this one. The generic ones have the instructions and the ABI that the processors of their family share
 /// (LLVM AMDGPU usage, "AMDGPU Generic Processors"); no device is one.
-const PROCESSORS: [(&str, Target); 16] = [
+const PROCESSORS: [(&str, Target); 24] = [
     ("gfx90a", Target::Gfx90a),
     ("gfx942", Target::Gfx942),
     ("gfx950", Target::Gfx950),
+    ("gfx1030", Target::Gfx103),
+    ("gfx1031", Target::Gfx103),
+    ("gfx1032", Target::Gfx103),
+    ("gfx1033", Target::Gfx103),
+    ("gfx1034", Target::Gfx103),
+    ("gfx1035", Target::Gfx103),
+    ("gfx1036", Target::Gfx103),
     ("gfx1100", Target::Gfx11),
     ("gfx1101", Target::Gfx11),
     ("gfx1102", Target::Gfx11),
@@ -54,22 +61,12 @@ const PROCESSORS: [(&str, Target); 16] = [
     ("gfx1200", Target::Gfx12),
     ("gfx1201", Target::Gfx12),
     ("gfx9-4-generic", Target::Gfx942),
+    ("gfx10-3-generic", Target::Gfx103),
     ("gfx11-generic", Target::Gfx11),
     ("gfx12-generic", Target::Gfx12),
 ];
-/// The processors whose code can be disassembled and is not executed, with their targets.
-const ONLY_DISASSEMBLED: [(&str, Target); 8] = [
-    ("gfx1030", Target::Gfx103),
-    ("gfx1031", Target::Gfx103),
-    ("gfx1032", Target::Gfx103),
-    ("gfx1033", Target::Gfx103),
-    ("gfx1034", Target::Gfx103),
-    ("gfx1035", Target::Gfx103),
-    ("gfx1036", Target::Gfx103),
-    ("gfx10-3-generic", Target::Gfx103),
-];
 /// How many of [`PROCESSORS`], from the first on, are not generic.
-const DEVICES: usize = 13;
+const DEVICES: usize = 20;
 
 impl Target {
     /// All targets, in the order of the enum.
@@ -82,12 +79,9 @@ impl Target {
         Target::Gfx12,
         Target::Gfx103,
     ];
-    /// The targets whose code the emulator executes: the first ones of [`ALL`](Self::ALL).
-    pub const EMULATED: [Target; 6] =
-        [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115, Target::Gfx12];
     /// The targets for which tests of the emulator compare the results of each instruction.
-    pub const VERIFIED: [Target; 5] =
-        [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115];
+    pub const VERIFIED: [Target; 6] =
+        [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115, Target::Gfx12];
     /// The targets of the CDNA family, whose encodings are those of gfx9.
     pub const GFX9: [Target; 3] = [Target::Gfx90a, Target::Gfx942, Target::Gfx950];
     /// The targets whose encodings are those of gfx11.
@@ -140,31 +134,16 @@ impl Target {
         matches!(self, Target::Gfx942 | Target::Gfx950)
     }
 
-    /// Returns the target of a processor, such as `gfx942`, `gfx1102` or `gfx11-generic`; `None` if it can't be emulated.
+    /// Returns the target of a processor, such as `gfx942`, `gfx1102` or `gfx11-generic`; `None` if the crate doesn't support it.
     ///
     /// ```
     /// use amdgpu_isa::Target;
     ///
     /// assert_eq!(Target::of_processor("gfx1101"), Some(Target::Gfx11));
-    /// assert_eq!(Target::of_processor("gfx1030"), None);
+    /// assert_eq!(Target::of_processor("gfx906"), None);
     /// ```
     pub fn of_processor(name: &str) -> Option<Target> {
-        target_in(&PROCESSORS, name)
-    }
-
-    /// Returns the target of a processor whose code can be disassembled; `None` if there is none. These are the processors that can be
-    /// emulated, and gfx1030 to gfx1036.
-    ///
-    /// ```
-    /// use amdgpu_isa::Target;
-    ///
-    /// assert_eq!(Target::of_disassembled_processor("gfx1101"), Some(Target::Gfx11));
-    /// assert_eq!(Target::of_disassembled_processor("gfx1201"), Some(Target::Gfx12));
-    /// assert_eq!(Target::of_disassembled_processor("gfx1032"), Some(Target::Gfx103));
-    /// assert_eq!(Target::of_disassembled_processor("gfx906"), None);
-    /// ```
-    pub fn of_disassembled_processor(name: &str) -> Option<Target> {
-        Target::of_processor(name).or_else(|| target_in(&ONLY_DISASSEMBLED, name))
+        PROCESSORS.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
     }
 
     /// Returns the processors that can be emulated as devices, by their family and age. Generic ones are not among them.
@@ -201,28 +180,6 @@ impl Target {
             known: Target::listed_processors(),
         })
     }
-
-    /// Returns the target of the processor that a code object is compiled for, if its code can be disassembled. The emulator may not
-    /// execute it: see [`of`](Self::of).
-    ///
-    /// # Errors
-    /// [`Error::UnsupportedTarget`] if the code object is for any other processor.
-    pub fn to_disassemble(object: &CodeObject) -> Result<Target> {
-        let target = object.target();
-        Target::of_disassembled_processor(target.processor.name()).ok_or_else(|| {
-            let others =
-                ONLY_DISASSEMBLED.iter().map(|(name, _)| *name).filter(|name| !name.ends_with("-generic"));
-            Error::UnsupportedTarget {
-                target: target.to_string(),
-                known: in_a_sentence(Target::processors().chain(others)),
-            }
-        })
-    }
-}
-
-/// Returns the target of a processor in a list.
-fn target_in(list: &[(&str, Target)], name: &str) -> Option<Target> {
-    list.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
 }
 
 /// Returns names as a sentence has them: with commas, and "and" before the last.
@@ -240,7 +197,7 @@ mod tests {
 
     #[test]
     fn each_target_is_that_of_its_first_processor() {
-        for target in Target::EMULATED {
+        for target in Target::ALL {
             let name = target.processor();
             assert_eq!(Target::of_processor(name), Some(target));
             assert_eq!(PROCESSORS.iter().find(|(_, of)| *of == target).map(|(name, _)| *name), Some(name));
@@ -254,7 +211,8 @@ mod tests {
         assert_eq!(devices, all.filter(|name| !name.ends_with("-generic")).collect::<Vec<_>>());
         assert_eq!(
             Target::listed_processors(),
-            "gfx90a, gfx942, gfx950, gfx1100, gfx1101, gfx1102, gfx1103, gfx1150, gfx1151, gfx1152, gfx1153, gfx1200 and gfx1201"
+            "gfx90a, gfx942, gfx950, gfx1030, gfx1031, gfx1032, gfx1033, gfx1034, gfx1035, gfx1036, gfx1100, gfx1101, gfx1102, gfx1103, \
+             gfx1150, gfx1151, gfx1152, gfx1153, gfx1200 and gfx1201"
         );
     }
 
@@ -262,22 +220,8 @@ mod tests {
     fn other_processors_have_no_target() {
         assert_eq!(Target::of_processor("gfx11-generic"), Some(Target::Gfx11));
         assert_eq!(Target::of_processor("gfx9-4-generic"), Some(Target::Gfx942));
-        for name in ["gfx908", "gfx940", "gfx1030", "gfx1250", "gfx9-generic", "gfx11", ""] {
+        for name in ["gfx908", "gfx940", "gfx1010", "gfx1250", "gfx9-generic", "gfx11", ""] {
             assert_eq!(Target::of_processor(name), None, "{name}");
-        }
-    }
-
-    #[test]
-    fn what_is_only_disassembled_is_not_emulated() {
-        for (name, target) in ONLY_DISASSEMBLED {
-            assert_eq!(
-                (Target::of_processor(name), Target::of_disassembled_processor(name)),
-                (None, Some(target))
-            );
-            assert!(!Target::EMULATED.contains(&target), "{name}");
-        }
-        for target in [Target::Gfx12, Target::Gfx103] {
-            assert_eq!(Target::of_disassembled_processor(target.processor()), Some(target));
         }
     }
 }

@@ -39,17 +39,25 @@ macro_rules! figures {
 /// cache of a die; from the data sheets of MI210 (one die of an MI250), MI300X and MI350X 3.2 Gbps over 4096 bits, 5.2 and 8
 /// Gbps over 8192 bits, two transfers in a cycle.
 ///
-/// gfx11 and gfx12: names, compute units and L2 caches are those of ROCm's "AMD GPU specifications" (docs/reference/gpu-specs.rst). clr
+/// RDNA: names, compute units and L2 caches are those of ROCm's "AMD GPU specifications" (docs/reference/gpu-specs.rst). clr
 /// counts half as many compute units (`rocdevice.cpp`, `enableWgpMode_`), and so does this table. Names are as rocminfo has them. Clocks of the core: rocminfo of these devices
 /// in issues of ROCm (gfx1100: ollama 3158, gfx1103: TheRock 1184, gfx1150: ROCm 6191, gfx1151: ds4 475), and the boost clocks that
-/// AMD gives (gfx1101, gfx1102, gfx1152, gfx1153, gfx1200, gfx1201), which were not compared with a device. Clocks of the memory: hipInfo has a sixteenth of the rate of
-/// GDDR6 (1250 MHz for 20 Gbps) and a quarter of that of LPDDR5X; the rates are those of AMD's product pages: 20, 19.5 and 18
-/// Gbps of the cards of gfx11, 20 of those of gfx12, DDR5-5600, LPDDR5X-7500 and LPDDR5X-8000 of the processors.
-/// gfx1153 is a Radeon 820M for ROCm (TheRock, `therock_amdgpu_targets.cmake`), whose L2 cache no source states.
+/// AMD gives (all others of RDNA), which were not compared with a device. Clocks of the memory: hipInfo has a sixteenth of the rate of
+/// GDDR6 (1250 MHz for 20 Gbps) and a quarter of that of LPDDR5X; the rates are those of AMD's product pages: 16
+/// and 18 Gbps of the cards of gfx10.3, 20, 19.5 and 18 of those of gfx11, 20 of those of gfx12, LPDDR5-5500, LPDDR5-6400, DDR5-5200, DDR5-5600, LPDDR5X-7500 and LPDDR5X-8000 of the processors.
+/// gfx1153 is a Radeon 820M for ROCm (TheRock, `therock_amdgpu_targets.cmake`), whose L2 cache no source states. ROCm lists no gfx1033 to
+/// gfx1036: their compute units are those of AMD's product pages, which state no L2 cache.
 const FIGURES: &[Figures] = figures! {
     "gfx90a" "AMD Instinct MI250": 104, 1700, 1600 x 4096, Some(8 << 10);
     "gfx942" "AMD Instinct MI300X": 304, 2100, 2600 x 8192, Some(4 << 10);
     "gfx950" "AMD Instinct MI350X": 256, 2200, 4000 x 8192, Some(4 << 10);
+    "gfx1030" "AMD Radeon RX 6900 XT": 40, 2250, 1000 x 256, Some(4 << 10);
+    "gfx1031" "AMD Radeon RX 6700 XT": 20, 2581, 1000 x 192, Some(3 << 10);
+    "gfx1032" "AMD Radeon RX 6600 XT": 16, 2589, 1000 x 128, Some(2 << 10);
+    "gfx1033" "AMD Custom GPU 0405": 4, 1600, 1375 x 128, None;
+    "gfx1034" "AMD Radeon RX 6500 XT": 8, 2815, 1125 x 64, None;
+    "gfx1035" "AMD Radeon 680M": 6, 2400, 1600 x 128, None;
+    "gfx1036" "AMD Radeon Graphics": 1, 2200, 1300 x 128, None;
     "gfx1100" "AMD Radeon RX 7900 XTX": 48, 2526, 1250 x 384, Some(6 << 10);
     "gfx1101" "AMD Radeon RX 7800 XT": 30, 2430, 1219 x 256, Some(4 << 10);
     "gfx1102" "AMD Radeon RX 7600": 16, 2655, 1125 x 128, Some(2 << 10);
@@ -107,7 +115,7 @@ mod tests {
             assert!(properties.name.ends_with(" (emulated)"), "{}", properties.name);
             assert_eq!((properties.target.processor.name(), properties.total_memory), (processor, 7));
         }
-        for none in ["gfx1030", "gfx11-generic", "gfx12-generic", "gfx9-4-generic"] {
+        for none in ["gfx1010", "gfx10-3-generic", "gfx11-generic", "gfx12-generic", "gfx9-4-generic"] {
             assert_eq!(properties(&none.parse().unwrap(), 7), None, "{none}");
         }
     }

@@ -136,7 +136,7 @@ mod tests {
             let error = EmulatorOptions { devices, ..EmulatorOptions::default() }.checked("new").unwrap_err();
             assert_eq!(error.code, ErrorCode::INVALID_VALUE);
         }
-        for name in ["gfx1030", "gfx908", "gfx11-generic", "gfx9-4-generic"] {
+        for name in ["gfx1010", "gfx908", "gfx11-generic", "gfx9-4-generic"] {
             let target = name.parse().unwrap();
             let error = EmulatorOptions { target, ..EmulatorOptions::default() }.checked("new").unwrap_err();
             let text = error.to_string();

@@ -38,7 +38,7 @@ mod tests {
         assert_eq!(emulated(&["gfx9-4-generic:xnack-"]).as_deref(), Some("gfx942:xnack-"));
         let bundle = [
             "host-x86_64-unknown-linux-gnu-",
-            "hipv4-amdgcn-amd-amdhsa--gfx1030",
+            "hipv4-amdgcn-amd-amdhsa--gfx1010",
             "hipv4-amdgcn-amd-amdhsa--gfx942",
         ];
         assert_eq!(emulated(&bundle).as_deref(), Some("gfx942"));
@@ -49,7 +49,8 @@ mod tests {
         );
         assert_eq!(emulated(&["gfx1151"]).as_deref(), Some("gfx1151"));
         assert_eq!(emulated(&["gfx11-generic"]).as_deref(), Some("gfx1100"));
-        for none in [&["gfx1030"][..], &["gfx908"], &["host-x86_64-unknown-linux-gnu-"], &["amdgcn-"], &[]] {
+        assert_eq!(emulated(&["gfx10-3-generic"]).as_deref(), Some("gfx1030"));
+        for none in [&["gfx1010"][..], &["gfx908"], &["host-x86_64-unknown-linux-gnu-"], &["amdgcn-"], &[]] {
             assert_eq!(emulated(none), None, "{none:?}");
         }
     }

@@ -265,7 +265,7 @@ fn unusable_input_is_reported() {
         (&["--rounds", "0"], 2, "--rounds"),
         (&["--from", "a", "--quick"], 2, "cannot be used with"),
         (&["--html", "none/r.html"], 3, "none/r.html"),
-        (&["--backend", "emulator", "--target", "gfx1030"], 2, "gfx1030"),
+        (&["--backend", "emulator", "--target", "gfx1010"], 2, "gfx1010"),
     ] {
         let (got, out, err) = bench(args);
         assert_eq!((got, out.as_str()), (status, ""), "{args:?}: {err}");

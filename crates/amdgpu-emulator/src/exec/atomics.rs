@@ -18,6 +18,7 @@ use crate::exec::number::half16::Half;
 use crate::memory::bounds::Bounds;
 use crate::memory::{Addresses, Cell, Element, Wide};
 use crate::report::access::{AccessKind, MemorySpace};
+use crate::report::fault::FaultCause;
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, LANES, Lanes, Mode, Wave, lanes_of};
 
@@ -273,9 +274,16 @@ formats! {
 }
 
 /// Returns the minimum or maximum. A signalling NaN is the result, quieted; a quiet NaN is not, unless both are NaNs
-/// (CDNA ISA, "Float memory atomics", NaN handling). Denormals are flushed for the comparison only.
+/// (CDNA ISA, "Float memory atomics", NaN handling). Denormals are flushed for the comparison only. On gfx12 see [`choose_number`].
 #[inline(always)]
-fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
+fn choose<F: Format>(m: Mode, old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
+    if m.prefers_numbers() {
+        return if flush {
+            choose_number::<F>(F::flush(old), F::flush(new), max)
+        } else {
+            choose_number::<F>(old, new, max)
+        };
+    }
     if F::is_signalling(old) {
         return F::quiet(old);
     }
@@ -288,6 +296,25 @@ fn choose<F: Format>(old: F::B, new: F::B, max: bool, flush: bool) -> F::B {
     let key = |v| F::key(if flush { F::flush(v) } else { v });
     let better = if max { key(new) > key(old) } else { key(new) < key(old) };
     if better { new } else { old }
+}
+
+/// Returns gfx12's minimum or maximum: no NaN is the result unless both are NaNs, and denormals that are flushed are flushed before (RDNA4
+/// ISA, 13.2 and 13.3, "MINNUM").
+#[inline(always)]
+fn choose_number<F: Format>(old: F::B, new: F::B, max: bool) -> F::B {
+    let better = if max { F::key(new) > F::key(old) } else { F::key(new) < F::key(old) };
+    match (F::is_nan(old), F::is_nan(new)) {
+        (true, true) => F::quiet(new),
+        (true, false) => new,
+        (false, true) => old,
+        _ => {
+            if better {
+                new
+            } else {
+                old
+            }
+        }
+    }
 }
 
 /// Returns the bits of the sum. If an operand is a NaN, the result is the first such operand, quieted. If the addition
@@ -320,6 +347,12 @@ macro_rules! float_ops {
     )*};
 }
 
+/// Returns the highest 16 bits of a NaN that an addition makes, of which only the sign is set, if at all: on gfx12 (RDNA4 ISA, 13.3).
+#[inline(always)]
+fn new_nan_sign(m: Mode) -> u32 {
+    if m.prefers_numbers() { 0x8000 } else { 0 }
+}
+
 #[inline(always)]
 fn flush_in32(m: Mode) -> bool {
     m.denorm32() & 1 == 0
@@ -334,14 +367,14 @@ float_ops! {
     AddF32(u32, sums true): |m, old, a| {
         let flush = |v, on: bool| if on { F32::flush(v) } else { v };
         let (old, a) = (flush(old, flush_in32(m)), flush(a, flush_in32(m)));
-        flush(add!(F32, f32, 0x7fc0_0000, old, a), m.denorm32() & 2 == 0)
+        flush(add!(F32, f32, 0x7fc0_0000 | new_nan_sign(m) << 16, old, a), m.denorm32() & 2 == 0)
     };
     /// Adds; never flushes denormals.
     AddF64(u64, sums true): |_m, old, a| add!(F64, f64, 0x7ff8_0000_0000_0000, old, a);
-    MinF32(u32): |m, old, a| choose::<F32>(old, a, false, flush_in32(m));
-    MaxF32(u32): |m, old, a| choose::<F32>(old, a, true, flush_in32(m));
-    MinF64(u64): |m, old, a| choose::<F64>(old, a, false, flush_in64(m));
-    MaxF64(u64): |m, old, a| choose::<F64>(old, a, true, flush_in64(m));
+    MinF32(u32): |m, old, a| choose::<F32>(m, old, a, false, flush_in32(m));
+    MaxF32(u32): |m, old, a| choose::<F32>(m, old, a, true, flush_in32(m));
+    MinF64(u64): |m, old, a| choose::<F64>(m, old, a, false, flush_in64(m));
+    MaxF64(u64): |m, old, a| choose::<F64>(m, old, a, true, flush_in64(m));
     PkAddF16(u32, sums true): |m, old, a| halves(old, a, |x, y| add_f16(m, x, y));
     PkAddBf16(u32, sums true): |m, old, a| halves(old, a, |x, y| add_bf16(m, x, y));
 }
@@ -363,7 +396,7 @@ fn add_f16(m: Mode, old: u16, a: u16) -> u16 {
         a | 0x200
     } else {
         let sum = Half::from_f32(x.to_f32() + y.to_f32());
-        if sum.is_nan() { 0x7e00 } else { flush(sum.0, m.denorm64() & 2 == 0) }
+        if sum.is_nan() { 0x7e00 | new_nan_sign(m) as u16 } else { flush(sum.0, m.denorm64() & 2 == 0) }
     }
 }
 
@@ -378,7 +411,11 @@ fn add_bf16(m: Mode, old: u16, a: u16) -> u16 {
         a | 0x40
     } else {
         let sum = bf16::from_f32(x.to_f32() + y.to_f32());
-        if sum.is_nan() { 0x7fc0 } else { flush(sum.to_bits(), m.denorm64() & 2 == 0) }
+        if sum.is_nan() {
+            0x7fc0 | new_nan_sign(m) as u16
+        } else {
+            flush(sum.to_bits(), m.denorm64() & 2 == 0)
+        }
     }
 }
 
@@ -452,8 +489,9 @@ impl Operands {
 fn memory_mode<O: Rmw>(cx: &ExecContext, mode: Mode) -> Mode {
     match cx.code.target {
         Target::Gfx90a => Mode(0xc0),
-        // LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`, which gfx12 has too.
-        Target::Gfx942 | Target::Gfx950 | Target::Gfx12 => Mode(0xf0),
+        Target::Gfx942 | Target::Gfx950 => Mode(0xf0),
+        // LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`; RDNA4 ISA, 13.2.
+        Target::Gfx12 => Mode(0xf0 | Mode::PREFERS_NUMBERS),
         Target::Gfx11 | Target::Gfx115 | Target::Gfx103 if O::SUMS => Mode(0xe0),
         Target::Gfx11 | Target::Gfx115 | Target::Gfx103 => mode,
     }
@@ -510,6 +548,9 @@ fn memory_rmw_apart<O: Rmw>(
     flat: bool,
 ) -> Flow {
     let m = memory_mode::<O>(cx, w.mode);
+    let is_gfx12 = cx.code.target.is_gfx12();
+    // RDNA4 ISA, 13.2: "Flat instructions that are processed by LDS do not flush denorms".
+    let lds_mode = if is_gfx12 { m } else { w.mode };
     let size = <O::T as Bits>::E::SIZE;
     for lane in lanes_of(exec) {
         let who = Who::lane(pc, w.id, lane);
@@ -532,9 +573,14 @@ fn memory_rmw_apart<O: Rmw>(
             FlatTarget::Global(address) => O::T::with_cell(cx, who, address, |cell| O::atomic(cell, m, a, b)),
             FlatTarget::Lds(offset) => cx.load_lds_for_atomic(who, offset).map(|old| {
                 let old = O::T::of_element(old);
-                let _ = cx.lds.store_one(offset, O::f(w.mode, old, a, b).element());
+                let _ = cx.lds.store_one(offset, O::f(lds_mode, old, a, b).element());
                 old
             }),
+            // RDNA4 ISA, 11.1.1: such an atomic is a memory violation.
+            FlatTarget::Scratch(_) if is_gfx12 && size == 8 => {
+                let detail = "atomics of 64 bits in private memory, which are memory violations on hardware";
+                return cx.fault(FaultCause::Unimplemented { detail: detail.into() });
+            }
             FlatTarget::Scratch(offset) => w.scratch.load(lane, offset).map(|old| {
                 let old = O::T::of_element(old);
                 let _ = w.scratch.store(lane, offset, O::f(m, old, a, b).element());

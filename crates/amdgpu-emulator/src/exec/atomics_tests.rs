@@ -12,7 +12,7 @@ use crate::exec::memory_model::{
 };
 use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
-use crate::state::wave::LANES;
+use crate::state::wave::{LANES, Mode};
 use crate::testing::test_wave::{Random, TestWave};
 
 crate::testing::tally::verified!(operations, exchanges_at_two_addresses);
@@ -99,8 +99,8 @@ fn ds_kind(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the bits of the sum of two floats. `sum` computes it if there is no NaN. `quiet` is the bit that quiet NaNs
-/// of the format have.
-fn add(a: u64, b: u64, infinity: u64, quiet: u64, sum: impl Fn(u64, u64) -> u64) -> u64 {
+/// of the format have. `m` says whether the sum of two infinities is gfx12's NaN, which has a sign (RDNA4 ISA, 13.3).
+fn add(m: u32, a: u64, b: u64, infinity: u64, quiet: u64, sum: impl Fn(u64, u64) -> u64) -> u64 {
     let sign = infinity << 1 & !infinity;
     let magnitude = |v: u64| v & !sign;
     let is_nan = |v: u64| magnitude(v) > infinity;
@@ -111,7 +111,7 @@ fn add(a: u64, b: u64, infinity: u64, quiet: u64, sum: impl Fn(u64, u64) -> u64)
         return b | quiet;
     }
     if magnitude(a) == infinity && magnitude(b) == infinity && a != b {
-        return infinity | quiet;
+        return infinity | quiet | if m & Mode::PREFERS_NUMBERS != 0 { sign } else { 0 };
     }
     sum(a, b)
 }
@@ -129,7 +129,7 @@ fn flush(v: u64, bits: u32, on: bool) -> u64 {
     flush_to(v, if bits == 32 { 0x7f80_0000 } else { 0x7ff << 52 }, on)
 }
 
-/// Returns the value in memory after the operation. `m` is the low byte of MODE.
+/// Returns the value in memory after the operation. `m` has the low byte of MODE, and on gfx12 [`Mode::PREFERS_NUMBERS`].
 pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
     let bits = 8 * op.bytes as u32;
     let mask = if bits == 64 { u64::MAX } else { 0xffff_ffff };
@@ -188,6 +188,17 @@ pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
         "min_f32" | "max_f32" | "min_f64" | "max_f64" => {
             let quiet = if bits == 32 { 1 << 22 } else { 1 << 51 };
             let f = |v| flush(v, bits, if bits == 32 { in32 } else { in64 });
+            let is_gfx12 = m & Mode::PREFERS_NUMBERS != 0;
+            // RDNA4 ISA, `DS_MIN_NUM_F32` and 13.2: a NaN is the result only of two, and is that of the data. Denormals are flushed
+            // before.
+            let (old, a) = if is_gfx12 { (f(old), f(a)) } else { (old, a) };
+            if is_gfx12 && (float(old).is_nan() || float(a).is_nan()) {
+                return match (float(old).is_nan(), float(a).is_nan()) {
+                    (true, true) => a | quiet,
+                    (true, _) => a,
+                    _ => old,
+                };
+            }
             let (x, y) = (float(f(old)), float(f(a)));
             // Conversion to f64 sets the bit of quiet NaNs, so this checks the original bits.
             let signalling = |v: u64| float(v).is_nan() && v & quiet == 0;
@@ -208,21 +219,21 @@ pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
         "add_f32" => {
             let sum = |a, b| u64::from(((f32_of(a) + f32_of(b)) as f32).to_bits());
             let (old, a) = (flush(old, 32, in32), flush(a, 32, in32));
-            flush(add(old, a, 0x7f80_0000, 1 << 22, sum), 32, m & 0x20 == 0)
+            flush(add(m, old, a, 0x7f80_0000, 1 << 22, sum), 32, m & 0x20 == 0)
         }
         "add_f64" => {
-            add(old, a, 0x7ff << 52, 1 << 51, |a, b| (f64::from_bits(a) + f64::from_bits(b)).to_bits())
+            add(m, old, a, 0x7ff << 52, 1 << 51, |a, b| (f64::from_bits(a) + f64::from_bits(b)).to_bits())
         }
         "pk_add_f16" => halves(old, a, |x, y| {
             let f = |v| f16::from_bits(v as u16).to_f64();
             let (x, y) = (flush_to(x, 0x7c00, in64), flush_to(y, 0x7c00, in64));
-            let sum = add(x, y, 0x7c00, 1 << 9, |x, y| u64::from(f16::from_f64(f(x) + f(y)).to_bits()));
+            let sum = add(m, x, y, 0x7c00, 1 << 9, |x, y| u64::from(f16::from_f64(f(x) + f(y)).to_bits()));
             flush_to(sum, 0x7c00, m & 0x80 == 0)
         }),
         "pk_add_bf16" => halves(old, a, |x, y| {
             let f = |v| bf16::from_bits(v as u16).to_f64();
             let (x, y) = (flush_to(x, 0x7f80, in64), flush_to(y, 0x7f80, in64));
-            let sum = add(x, y, 0x7f80, 1 << 6, |x, y| u64::from(bf16::from_f64(f(x) + f(y)).to_bits()));
+            let sum = add(m, x, y, 0x7f80, 1 << 6, |x, y| u64::from(bf16::from_f64(f(x) + f(y)).to_bits()));
             flush_to(sum, 0x7f80, m & 0x80 == 0)
         }),
         other => panic!("no reference for {other}"),
@@ -308,15 +319,34 @@ fn encode(b: &MemoryModel, op: Op, back: bool) -> Vec<u32> {
 fn memory_mode(op: Op, target: Target, mode: u32) -> u32 {
     match target {
         Target::Gfx90a => 0xc0,
-        Target::Gfx942 | Target::Gfx950 | Target::Gfx12 => 0xf0,
+        Target::Gfx942 | Target::Gfx950 => 0xf0,
+        Target::Gfx12 => 0xf0 | Mode::PREFERS_NUMBERS,
         // RDNA3 ISA, 13.2: in memory, sums flush denormals of sources, and nothing flushes those of results.
         Target::Gfx11 | Target::Gfx115 | Target::Gfx103 if op.kind == "add_f32" => 0xe0,
         Target::Gfx11 | Target::Gfx115 | Target::Gfx103 => mode | 0xa0,
     }
 }
 
+/// Returns the mode of an operation, given the wave's. On gfx12, FLAT keeps denormals in LDS, too (RDNA4 ISA, 13.2).
+fn mode_at(op: Op, target: Target, at: At, mode: u32) -> u32 {
+    match at {
+        At::Lds(_) if op.encoding != Encoding::Flat || !target.is_gfx12() => mode,
+        _ => memory_mode(op, target, mode),
+    }
+}
+
+/// Returns the number of memories, and of their mixture, that an operation can access: global memory, then LDS, then private memory, in
+/// which gfx12 has no atomics of 64 bits.
+fn spaces(op: Op, target: Target) -> usize {
+    match op.encoding {
+        Encoding::Flat if target.is_gfx12() && op.bytes == 8 => 2,
+        Encoding::Flat => 4,
+        _ => 1,
+    }
+}
+
 fn operations() {
-    for mut b in MemoryModel::every(21).chain(MemoryModel::gfx12(21)) {
+    for mut b in MemoryModel::every(21) {
         let is_rdna = b.rig.target.is_rdna();
         for op in Op::all(&b) {
             for trial in 0..24 {
@@ -326,11 +356,12 @@ fn operations() {
                 let back = if op.is_ds() { op.name.contains("_rtn") } else { b.below(2) == 0 };
                 let has_mode = op.is_ds() || is_rdna;
                 let mode = if has_mode { [0xf0, 0xf0, 0x00, 0x30, 0xc0, 0x10][trial % 6] } else { 0xf0 };
+                let is_gfx12 = b.rig.target.is_gfx12();
+                let mode = mode | if is_gfx12 { Mode::PREFERS_NUMBERS } else { 0 };
                 b.rig.w.mode.0 = mode;
-                let memory_mode = memory_mode(op, b.rig.target, mode);
                 let data = if op.encoding == Encoding::Mubuf { 30 } else { 20 };
                 let second = if op.is_ds() { 24 } else { data + dwords as u16 };
-                let space = if op.encoding == Encoding::Flat { b.below(4) } else { 0 };
+                let space = b.below(spaces(op, b.rig.target));
                 let (mut want, mut stores) = (Vec::new(), Vec::new());
                 // Private memory has few words.
                 let kind = if space < 2 { b.below(5) } else { 0 };
@@ -377,7 +408,7 @@ fn operations() {
                         continue;
                     }
                     let (x, y) = (b.get(data, lane, dwords) as u64, b.get(second, lane, dwords) as u64);
-                    let m = if matches!(at, At::Lds(_)) { mode } else { memory_mode };
+                    let m = mode_at(op, b.rig.target, at, mode);
                     b.model.write(at, lane, bytes, reference(op, old, x, y, m).into());
                     if back {
                         want[lane] = old.into();

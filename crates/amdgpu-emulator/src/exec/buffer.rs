@@ -166,7 +166,7 @@ impl Reach {
         if self.descriptor.element.is_some() {
             return Wide(std::array::from_fn(|lane| self.address(lane, 0)));
         }
-        // The stride has 18 bits.
+        // The stride has at most 19 bits.
         let stride = u64::from(self.descriptor.stride as u32);
         Wide(std::array::from_fn(|lane| {
             let offset = u64::from(self.index[lane]) * stride + u64::from(self.offset[lane]);
@@ -187,14 +187,14 @@ impl Reach {
 
 /// Returns each lane's byte offset in its private memory, if the descriptor is the one of private memory.
 ///
-/// That descriptor is swizzled: dword `n` of lane `l` is at byte `256 * n + 4 * l` of the wave's private memory. The
-/// scalar offset counts bytes of the wave's private memory.
+/// That descriptor is swizzled: in a wave of 64 lanes, dword `n` of lane `l` is at byte `256 * n + 4 * l` of the wave's private
+/// memory. The scalar offset counts bytes of the wave's private memory.
 #[inline(always)]
 pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
     if w.s64(i.src[2]) & 0xffff_ffff_ffff != SCRATCH_BASE {
         return None;
     }
-    let base = (w.s32(i.sdst) / LANES as u32).wrapping_add(i.imm);
+    let base = (w.s32(i.sdst) / w.lanes()).wrapping_add(i.imm);
     let mut out = [base; LANES];
     if i.flags & flag::OFFEN != 0 {
         let v = w.v(i.src[0] + u16::from(i.flags & flag::IDXEN != 0)).flat();
@@ -208,7 +208,7 @@ pub(crate) fn scratch_offsets(w: &Wave, i: &Inst) -> Option<[u32; LANES]> {
 /// Returns whether each active lane of an access through the descriptor of private memory reaches its own memory.
 #[inline(always)]
 pub(crate) fn own_scratch(w: &Wave, i: &Inst) -> bool {
-    let as_usual = w.s32(i.sdst) % (4 * LANES as u32) == 0 && i.flags & flag::IDXEN == 0;
+    let as_usual = w.s32(i.sdst) % (4 * w.lanes()) == 0 && i.flags & flag::IDXEN == 0;
     as_usual || lanes_of(w.exec()).all(|lane| reached(w, i, lane) == lane)
 }
 
@@ -216,8 +216,8 @@ pub(crate) fn own_scratch(w: &Wave, i: &Inst) -> bool {
 /// counts lanes.
 fn reached(w: &Wave, i: &Inst, lane: usize) -> usize {
     let index = if i.flags & flag::IDXEN != 0 { w.v(i.src[0]).flat()[lane] } else { 0 };
-    let lanes = w.s32(i.sdst).div_ceil(4) % LANES as u32;
-    (lane + lanes as usize + index as usize) % LANES
+    let lanes = w.s32(i.sdst).div_ceil(4) % w.lanes();
+    (lane + lanes as usize + index as usize) % w.lanes() as usize
 }
 
 /// Faults with the lanes that reach the private memory of another lane.

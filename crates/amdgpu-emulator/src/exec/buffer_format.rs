@@ -4,7 +4,7 @@
 
 use std::marker::PhantomData;
 
-use amdgpu_isa::Encoding;
+use amdgpu_isa::{Encoding, Generation};
 use half::f16;
 
 use crate::exec::buffer::{Reach, fault, load_part, store_part};
@@ -204,25 +204,28 @@ pub(crate) struct Format {
 impl Format {
     pub(crate) fn of(w: &Wave, i: &Inst) -> Format {
         let descriptor = Descriptor::of(w, i);
-        let is_gfx11 = i.flags & flag::GFX11 != 0;
-        // Only gfx12 has three dwords, whose first begins with this prefix.
-        let format = if i.raw[0] >> 26 == 0x31 { i.raw[1] >> 23 } else { i.raw[0] >> 19 } & 0x7f;
-        let (number, select) = match (i.row.encoding(), format) {
-            (Some(Encoding::Mtbuf), format) if is_gfx11 => (FormatNumber::Unified(format), [4, 5, 6, 7]),
-            (Some(Encoding::Mtbuf), format) => (FormatNumber::Split(format & 15, format >> 4), [4, 5, 6, 7]),
-            _ => (descriptor.format, descriptor.select),
+        let generation = flag::generation(i.flags);
+        if i.row.encoding() != Some(Encoding::Mtbuf) {
+            return Format::new(descriptor.format, descriptor.select, generation);
+        }
+        let number = match generation {
+            Generation::Gfx9 => FormatNumber::Split(i.raw[0] >> 19 & 15, i.raw[0] >> 23 & 7),
+            Generation::Gfx10 => FormatNumber::UnifiedOfGfx10(i.raw[0] >> 19 & 0x7f),
+            Generation::Gfx11 => FormatNumber::Unified(i.raw[0] >> 19 & 0x7f),
+            Generation::Gfx12 => FormatNumber::Unified(i.raw[1] >> 23 & 0x7f),
         };
-        Format::new(number, select, is_gfx11)
+        Format::new(number, [4, 5, 6, 7], generation)
     }
 
     /// Returns a format whose components loads select by `select`. It has no components if its number is invalid.
-    pub(crate) fn new(number: FormatNumber, select: [u32; 4], is_gfx11: bool) -> Format {
+    pub(crate) fn new(number: FormatNumber, select: [u32; 4], generation: Generation) -> Format {
+        let since_gfx11 = matches!(generation, Generation::Gfx11 | Generation::Gfx12);
         let (data, number) = number.parts();
         let layout = layout(data);
         let (layout, numbers) =
             Numbers::of(number).map_or(((&[]) as _, Numbers::Uint), |numbers| (layout, numbers));
-        let truncates = is_gfx11 && numbers == Numbers::Float && layout.first() == Some(&32);
-        let outside = select.map(|select| if is_gfx11 && select == 1 { numbers.one() } else { 0 });
+        let truncates = since_gfx11 && numbers == Numbers::Float && layout.first() == Some(&32);
+        let outside = select.map(|select| if since_gfx11 && select == 1 { numbers.one() } else { 0 });
         Format { layout, numbers, select, truncates, outside }
     }
 

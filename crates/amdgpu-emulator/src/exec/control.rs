@@ -92,8 +92,9 @@ branches! {
     CbranchExecnz: |w| w.exec() != 0;
 }
 
-/// The number of the barrier of all waves of a workgroup.
+/// The number of the barrier of all waves of a workgroup, and that of its trap handlers'.
 const WORKGROUP_BARRIER: i32 = -1;
+const TRAP_BARRIER: i32 = -2;
 
 executors! {
     /// Does nothing: waits for counters, hints, and branches that only a debugger takes.
@@ -133,13 +134,18 @@ executors! {
         Flow::Barrier
     }
     /// `s_barrier_signal` and, with `FIRST`, `s_barrier_signal_isfirst`: the wave has arrived at the workgroup's barrier. SCC says whether it
-    /// is the first one (RDNA4 ISA, "Barriers"). Named barriers are not modelled.
+    /// is the first one. At barrier 0, and at the one of trap handlers, no kernel arrives (RDNA4 ISA, `S_BARRIER_SIGNAL`). Named barriers are
+    /// not modelled.
     BarrierSignal<const FIRST: bool> |w, cx, i| {
-        if w.s32(i.src[0]) as i32 != WORKGROUP_BARRIER {
-            return cx.fault(FaultCause::Unimplemented { detail: "named barriers".into() });
-        }
-        let (phase, is_first) = cx.barrier.signal();
-        w.signalled = Some(phase);
+        let is_first = match w.s32(i.src[0]) as i32 {
+            WORKGROUP_BARRIER => {
+                let (phase, is_first) = cx.barrier.signal();
+                w.signalled = Some(phase);
+                is_first
+            }
+            0 | TRAP_BARRIER => false,
+            _ => return cx.fault(FaultCause::Unimplemented { detail: "named barriers".into() }),
+        };
         if FIRST {
             w.set_scc(is_first);
         }

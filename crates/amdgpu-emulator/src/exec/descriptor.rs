@@ -1,6 +1,8 @@
 //! Buffer descriptors: the fields of the four SGPRs that MUBUF and MTBUF take (CDNA ISA, "Buffer resource descriptor"; RDNA3 ISA,
 //! 9.6).
 
+use amdgpu_isa::Generation;
+
 use crate::exec::inst::{Inst, flag};
 use crate::state::wave::Wave;
 
@@ -43,6 +45,8 @@ pub(crate) enum Check {
 pub(crate) enum FormatNumber {
     /// The numbers of the data format and of the number format.
     Split(u32, u32),
+    /// One number for both, as gfx10 has it.
+    UnifiedOfGfx10(u32),
     /// One number for both, as gfx11 has it.
     Unified(u32),
 }
@@ -66,19 +70,38 @@ const UNIFIED: [(u32, u32, &[u32]); 14] = [
     (61, 14, &[4, 5, 7]),
 ];
 
+/// gfx10's formats, like [`UNIFIED`]: it has more of those of 10 and 11 bits (LLVM, `UfmtGFX10`; RDNA2 ISA, "Memory buffer
+/// formats").
+const UNIFIED_OF_GFX10: [(u32, u32, &[u32]); 14] = [
+    (1, 1, &[0, 1, 2, 3, 4, 5]),
+    (7, 2, &[0, 1, 2, 3, 4, 5, 7]),
+    (14, 3, &[0, 1, 2, 3, 4, 5]),
+    (20, 4, &[4, 5, 7]),
+    (23, 5, &[0, 1, 2, 3, 4, 5, 7]),
+    (30, 6, &[0, 1, 2, 3, 4, 5, 7]),
+    (37, 7, &[0, 1, 2, 3, 4, 5, 7]),
+    (44, 8, &[0, 1, 2, 3, 4, 5]),
+    (50, 9, &[0, 1, 2, 3, 4, 5]),
+    (56, 10, &[0, 1, 2, 3, 4, 5]),
+    (62, 11, &[4, 5, 7]),
+    (65, 12, &[0, 1, 2, 3, 4, 5, 7]),
+    (72, 13, &[4, 5, 7]),
+    (75, 14, &[4, 5, 7]),
+];
+
 impl FormatNumber {
     /// Returns the numbers of the data format and of the number format. They are 0 if the format is invalid, or one of images.
     pub(crate) fn parts(self) -> (u32, u32) {
-        match self {
-            FormatNumber::Split(data, number) => (data, number),
-            FormatNumber::Unified(unified) => UNIFIED
-                .iter()
-                .find_map(|(first, data, numbers)| {
-                    let number = numbers.get(unified.checked_sub(*first)? as usize)?;
-                    Some((*data, *number))
-                })
-                .unwrap_or((0, 0)),
-        }
+        let (table, unified) = match self {
+            FormatNumber::Split(data, number) => return (data, number),
+            FormatNumber::UnifiedOfGfx10(unified) => (&UNIFIED_OF_GFX10, unified),
+            FormatNumber::Unified(unified) => (&UNIFIED, unified),
+        };
+        let of_size = |(first, data, numbers): &(u32, u32, &[u32])| {
+            let number = numbers.get(unified.checked_sub(*first)? as usize)?;
+            Some((*data, *number))
+        };
+        table.iter().find_map(of_size).unwrap_or((0, 0))
     }
 }
 
@@ -98,24 +121,36 @@ impl Descriptor {
             format: FormatNumber::Split(word3 >> 15 & 15, word3 >> 12 & 7),
             select: [0, 3, 6, 9].map(|at| word3 >> at & 7),
         };
-        if i.flags & flag::GFX11 != 0 {
-            return Descriptor {
+        let check =
+            [Check::IndexAndOffset, Check::Index, Check::Empty, Check::Raw][(word3 >> 28 & 3) as usize];
+        match flag::generation(i.flags) {
+            Generation::Gfx9 => {
+                // With `add_tid`, the field of the data format holds the upper bits of the stride.
+                let upper = if add_tid { u64::from(word3 >> 15 & 0xf) << 14 } else { 0 };
+                Descriptor { stride: common.stride | upper, ..common }
+            }
+            Generation::Gfx10 => {
+                Descriptor { check, format: FormatNumber::UnifiedOfGfx10(word3 >> 12 & 0x7f), ..common }
+            }
+            generation => Descriptor {
+                // RDNA4 ISA, 9.6, "Stride Scale".
+                stride: match generation {
+                    Generation::Gfx12 => common.stride * [1, 4, 8, 32][(word3 >> 18 & 3) as usize],
+                    _ => common.stride,
+                },
                 // The documents reserve the number between those of 4 and 16 bytes.
                 element: [None, Some(4), Some(8), Some(16)][(low >> 62) as usize],
-                check: [Check::IndexAndOffset, Check::Index, Check::Empty, Check::Raw]
-                    [(word3 >> 28 & 3) as usize],
+                check,
                 format: FormatNumber::Unified(word3 >> 12 & 0x3f),
                 ..common
-            };
+            },
         }
-        // With `add_tid`, the field of the data format holds the upper bits of the stride.
-        let upper = if add_tid { u64::from(word3 >> 15 & 0xf) << 14 } else { 0 };
-        Descriptor { stride: common.stride | upper, ..common }
     }
 
     /// Returns whether no buffer is bound: every access is out of range (RDNA3 ISA, 9.6, "Unbound resources"). `typed` says that
     /// the instruction is MTBUF.
     pub(crate) fn is_unbound(&self, typed: bool) -> bool {
-        self.format == FormatNumber::Unified(0) && (typed || !self.add_tid)
+        matches!(self.format, FormatNumber::Unified(0) | FormatNumber::UnifiedOfGfx10(0))
+            && (typed || !self.add_tid)
     }
 }

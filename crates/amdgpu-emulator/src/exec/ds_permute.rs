@@ -89,13 +89,16 @@ fn gather(w: &mut Wave, i: &Inst, data: u16, from: &[u32; LANES]) -> Flow {
 }
 
 /// Returns the lane that each lane's address selects. On gfx11 it is one of the same half of the wave (RDNA3 ISA, 12.5.2; LLVM,
-/// `GCNSubtarget::supportsWaveWideBPermute`).
+/// `GCNSubtarget::supportsWaveWideBPermute`), on gfx12 any of the wave's (RDNA4 ISA, `DS_BPERMUTE_B32`).
 #[inline(always)]
 fn selected(w: &Wave, cx: &ExecContext, i: &Inst) -> Aligned<[u32; LANES]> {
     let at = w.v(i.src[0]).flat();
     // The bits of the lane's own number, and those of the number that is selected.
-    let (own, chosen) =
-        if cx.code.target.is_rdna() && !cx.code.target.is_gfx12() { (32, 31) } else { (0, 63) };
+    let (own, chosen) = match cx.code.target {
+        target if target.is_gfx12() => (0, if w.has_64_lanes() { 63 } else { 31 }),
+        target if target.is_rdna() => (32, 31),
+        _ => (0, 63),
+    };
     Aligned(std::array::from_fn(|lane| lane as u32 & own | at[lane].wrapping_add(i.imm) / 4 & chosen))
 }
 

@@ -116,10 +116,10 @@ pub(crate) const OF_BOTH: u8 = 3;
 /// Bits 0 to 9 of M0 are for the source, and bits 16 to 25 for the destination.
 pub(crate) const OF_EACH: u8 = 4;
 
-/// Returns the registers of the source, if that is a vector, and of the destination, with what M0 adds to their numbers. A number
-/// that is too large is that of no register: a source is then v0, and a result is not written (RDNA3 ISA, "Out-of-range").
+/// Returns the registers of the source, if that is a vector, and of the destination, with what M0 adds to their numbers: none if
+/// there is no register of that number. M0 has no sign (RDNA4 ISA, 7.11).
 #[inline(always)]
-fn selected<const OF: u8>(w: &Wave, i: &Inst) -> (u16, Option<u16>) {
+fn selected<const OF: u8>(w: &Wave, i: &Inst) -> (Option<u16>, Option<u16>) {
     let m0 = w.s32(sreg::M0);
     let (from, to) = match OF {
         OF_DESTINATION => (0, m0),
@@ -128,20 +128,21 @@ fn selected<const OF: u8>(w: &Wave, i: &Inst) -> (u16, Option<u16>) {
         _ => (m0 & 0x3ff, m0 >> 16 & 0x3ff),
     };
     let at = |register: u16, more: u32| {
-        let register = u32::from(register).wrapping_add(more);
+        let register = u32::from(register).saturating_add(more);
         (register < u32::from(AGPR)).then_some(register as u16)
     };
-    (at(i.src[0], from).unwrap_or(0), at(i.dst, to))
+    (at(i.src[0], from), at(i.dst, to))
 }
 
-/// `v_movreld_b32`, `v_movrels_b32`, `v_movrelsd_b32` and `v_movrelsd_2_b32`: moves between registers that M0 selects.
+/// `v_movreld_b32`, `v_movrels_b32`, `v_movrelsd_b32` and `v_movrelsd_2_b32`: moves between registers that M0 selects. Without such a
+/// register, the source is v0, and nothing is written (RDNA3 ISA, "Out-of-range").
 pub(crate) struct MoveRelative<const OF: u8>;
 
 impl<const OF: u8> Exec for MoveRelative<OF> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let (from, Some(to)) = selected::<OF>(w, i) else { return Flow::Next };
-        let source = if is_scalar(i, 0) { splat(w.s32(i.src[0])) } else { *w.v(from) };
+        let source = if is_scalar(i, 0) { splat(w.s32(i.src[0])) } else { *w.v(from.unwrap_or(0)) };
         active_chunks!(w, MASKED, r, mask, c => {
             store::<_, MASKED>(r, mask, to, c, &source.0[c]);
         });
@@ -150,10 +151,10 @@ impl<const OF: u8> Exec for MoveRelative<OF> {
 }
 
 executors! {
-    /// `v_swaprel_b32`: exchanges two registers that M0 selects.
+    /// `v_swaprel_b32`: exchanges two registers that M0 selects. Without one of them it does nothing, as both are written (RDNA3.5 ISA,
+    /// 3.3.2; RDNA4 ISA, 3.3.2.2).
     SwapRelative |w, _, i| {
-        let (from, to) = selected::<OF_EACH>(w, i);
-        let Some(to) = to else { return Flow::Next };
+        let (Some(from), Some(to)) = selected::<OF_EACH>(w, i) else { return Flow::Next };
         let (source, destination) = (*w.v(from), *w.v(to));
         active_chunks!(w, MASKED, r, mask, c => {
             store::<_, MASKED>(r, mask, to, c, &source.0[c]);

@@ -1,4 +1,4 @@
-//! Compares MUBUF and MTBUF with gfx11's descriptors with the document's formulas in 128 bits, and with a list of the formats.
+//! Compares MUBUF and MTBUF with RDNA's descriptors with the document's formulas in 128 bits, and with a list of the formats.
 
 use amdgpu_isa::Encoding;
 
@@ -17,6 +17,8 @@ crate::testing::tally::verified!(ranges, format_loads, format_stores);
 struct Resource {
     base: u64,
     stride: u32,
+    /// The number of gfx12's scale, and the factor (RDNA4 ISA, table 57).
+    scale: (u32, u32),
     swizzle: u32,
     records: u32,
     format: u32,
@@ -36,9 +38,12 @@ impl Resource {
         let [check, swizzle] = [bits >> 8, bits >> 10].map(|bits| bits as u32 & 3);
         let swizzle = if flag(0) && swizzle != 2 { swizzle } else { 0 };
         let stride = if flag(6) { 0 } else { 16 * (1 + b.below(3) as u32) };
+        let scale = [(0, 1), (1, 4), (2, 8), (3, 32)][b.below(4)];
+        let scale = if b.rig.target.is_gfx12() && stride % scale.1 == 0 { scale } else { (0, 1) };
         Resource {
             base: b.model.bases[0] + 256,
             stride,
+            scale,
             swizzle,
             records: b.below(if check == 3 && !(swizzle != 0 && stride != 0) { 300 } else { 20 }) as u32,
             format: if b.below(8) == 0 { 0 } else { 22 },
@@ -56,10 +61,11 @@ impl Resource {
         let select = 4 | 5 << 3 | 6 << 6 | 7 << 9;
         [
             self.base as u32,
-            (self.base >> 32) as u32 | self.stride << 16 | self.swizzle << 30,
+            (self.base >> 32) as u32 | (self.stride / self.scale.1) << 16 | self.swizzle << 30,
             self.records,
             select
                 | self.format << 12
+                | self.scale.0 << 18
                 | self.index_stride << 21
                 | u32::from(self.add_tid) << 23
                 | self.check << 28,
@@ -110,7 +116,7 @@ impl Resource {
 
 fn ranges() {
     let mut ran = [[0; 2]; 4];
-    for mut b in MemoryModel::gfx11(91) {
+    for mut b in MemoryModel::rdna(91) {
         let target = b.rig.target;
         for row in Encoding::Mubuf.rows().iter().filter(|row| row.opcode(target).is_some()) {
             let operation = operation(row);
@@ -247,7 +253,7 @@ fn bind(b: &mut MemoryModel, size: u32, word3: u32) {
 }
 
 fn format_loads() {
-    for mut b in MemoryModel::gfx11(92) {
+    for mut b in MemoryModel::rdna(92) {
         for (encoding, name, half, high, count) in instructions(&b, "load") {
             for (n, bits, number) in formats() {
                 let size = bits.iter().sum::<u32>() / 8;
@@ -314,7 +320,7 @@ pub(crate) fn holds(register: u32, want: f64, number: u32, half: bool, wide: boo
 }
 
 fn format_stores() {
-    for mut b in MemoryModel::gfx11(93) {
+    for mut b in MemoryModel::rdna(93) {
         for (encoding, name, half, high, count) in instructions(&b, "store") {
             for (n, bits, number) in formats() {
                 let size = bits.iter().sum::<u32>() / 8;

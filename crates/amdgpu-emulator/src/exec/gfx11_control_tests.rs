@@ -1,17 +1,19 @@
-//! Tests of gfx11's scalar instructions for control: modes, hardware registers, messages, hints and padding.
+//! Tests of RDNA's scalar instructions for control: modes, hardware registers, messages, hints and padding.
 
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
 use crate::report::fault::FaultCause;
+use crate::state::barrier::SplitBarrier;
 use crate::state::wave::{Mode, sreg};
 use crate::testing::test_wave::{Random, TestWave};
 
-crate::testing::tally::verified!(modes);
+crate::testing::tally::verified!(modes, split_barriers);
 
 fn rigs() -> impl Iterator<Item = TestWave> {
-    TestWave::every().filter(|rig| rig.target.is_gfx11())
+    TestWave::every().filter(|rig| rig.target.is_rdna())
 }
 
-/// Fields of MODE and TRAPSTS, bit by bit. The bits that enable indexed registers and VSKIP on gfx9 can't be set.
+/// Fields of MODE, bit by bit. The bits that enable indexed registers and VSKIP on gfx9 can't be set. On gfx12 a program reads and writes
+/// roundings, denormals, FP16_OVFL and SCALAR_PREFETCH_EN (RDNA4 ISA, table 7).
 fn modes() {
     let mut random = Random::new(101);
     for mut rig in rigs() {
@@ -22,7 +24,12 @@ fn modes() {
             let imm = ((size - 1) << 11 | at << 6 | 1) as u16;
             let value = random.next() as u32;
             rig.w.set_s32(9, value);
-            let field: u32 = (at..(at + size).min(32)).fold(0, |mask, n| mask | 1 << n);
+            let is_there = |n: u32| match rig.target.is_gfx12() {
+                true => n < 8 || n == 23 || n == 24,
+                false => n < 27,
+            };
+            let field: u32 =
+                (at..(at + size).min(32)).filter(|n| is_there(*n)).fold(0, |mask, n| mask | 1 << n);
             let set = start & !field | (u64::from(value) << at) as u32 & field;
             let want = match trial % 5 {
                 0 => {
@@ -35,11 +42,11 @@ fn modes() {
                 }
                 2 => {
                     rig.run(&[rig.sopk("s_setreg_b32", 9, imm)]);
-                    set % (1 << 27)
+                    set
                 }
                 3 => {
                     rig.run(&[rig.sopk("s_setreg_imm32_b32", 0, imm), value]);
-                    set % (1 << 27)
+                    set
                 }
                 _ => {
                     rig.run(&[rig.sopk("s_getreg_b32", 9, imm)]);
@@ -53,10 +60,91 @@ fn modes() {
     }
 }
 
+/// The waves of a workgroup signal in any order, then wait (RDNA4 ISA, `S_BARRIER_SIGNAL`, `S_BARRIER_SIGNAL_ISFIRST`, `S_BARRIER_WAIT`).
+/// The model is a list of those that have arrived. At barrier 0, and at -2, nothing arrives.
+fn split_barriers() {
+    let mut random = Random::new(103);
+    for mut rig in rigs().filter(|rig| rig.target.is_gfx12()) {
+        for _ in 0..100 {
+            let waves = 1 + (random.next() % 5) as usize;
+            rig.cx.barrier = SplitBarrier::of(waves as u32);
+            for _ in 0..3 {
+                let mut left: Vec<usize> = (0..waves).collect();
+                let mut signalled = vec![None; waves];
+                while !left.is_empty() {
+                    let other = [128, 194][(random.next() & 1) as usize];
+                    rig.w.set_scc(true);
+                    rig.w.signalled = None;
+                    rig.run(&[
+                        rig.sop1("s_barrier_signal_isfirst", 0, other),
+                        rig.sop1("s_barrier_signal", 0, other),
+                    ]);
+                    assert_eq!((rig.w.scc(), rig.w.signalled), (false, None));
+
+                    let is_first = left.len() == waves;
+                    let wave = left.swap_remove(random.next() as usize % left.len());
+                    let (scc, asks) = (random.next() & 1 != 0, random.next() & 1 != 0);
+                    rig.w.set_scc(scc);
+                    let name = if asks { "s_barrier_signal_isfirst" } else { "s_barrier_signal" };
+                    rig.run(&[rig.sop1(name, 0, 193)]);
+                    assert_eq!(rig.w.scc(), if asks { is_first } else { scc });
+                    signalled[wave] = rig.w.signalled;
+                    let arrived = signalled.iter().filter(|of| of.is_some());
+                    assert!(arrived.into_iter().all(|of| rig.cx.barrier.is_met(*of) == left.is_empty()));
+                }
+            }
+            // The wave stops before the next instruction, and is continued there.
+            let (wait, after) = (rig.sopp("s_barrier_wait", 0xffff), rig.sopk("s_movk_i32", 40, 1));
+            rig.w.set_s32(40, 0);
+            rig.budget = 0;
+            rig.run(&[wait, after]);
+            assert_eq!(rig.w.s32(40), 0);
+            rig.budget = u64::MAX;
+            rig.run(&[wait, after]);
+            assert_eq!(rig.w.s32(40), 1);
+        }
+    }
+}
+
+#[test]
+fn hardware_registers_of_gfx12() {
+    let hwreg = |id: u16, at: u16, size: u16| (size - 1) << 11 | at << 6 | id;
+    for mut rig in rigs().filter(|rig| rig.target.is_gfx12()) {
+        rig.w.id = 37;
+        rig.w.set_scc(true);
+        // Neither EXECZ nor VCCZ.
+        rig.w.set_s64(sreg::VCC, 1);
+        rig.w.set_s32(20, 0x1234_5678);
+        rig.run(&[
+            rig.sopk("s_getreg_b32", 0, hwreg(20, 0, 32)),
+            rig.sopk("s_getreg_b32", 1, hwreg(21, 0, 32)),
+            rig.sopk("s_getreg_b32", 2, hwreg(2, 0, 32)),
+            rig.sopk("s_getreg_b32", 3, hwreg(4, 9, 1)),
+            rig.sopk("s_getreg_b32", 4, hwreg(23, 0, 5)),
+            rig.sopk("s_getreg_b32", 5, hwreg(29, 0, 32)),
+            rig.sopk("s_getreg_b32", 6, hwreg(30, 0, 32)),
+            rig.sopk("s_getreg_b32", 7, hwreg(29, 0, 32)),
+            rig.sopk("s_setreg_b32", 20, hwreg(18, 0, 32)),
+            rig.sopk("s_getreg_b32", 8, hwreg(18, 0, 32)),
+            // gfx11's TRAPSTS and SH_MEM_BASES don't exist.
+            rig.sopk("s_setreg_b32", 20, hwreg(3, 0, 16)),
+            rig.sopk("s_getreg_b32", 9, hwreg(3, 0, 32)),
+            rig.sopk("s_getreg_b32", 10, hwreg(15, 0, 32)),
+        ]);
+        assert_eq!(rig.w.s64(0), SCRATCH_BASE);
+        let is_large = u32::from(rig.lanes() == 64);
+        assert_eq!(rig.w.s32(2), 1 << 11 | 1 << 16 | is_large << 29);
+        assert_eq!([rig.w.s32(3), rig.w.s32(4), rig.w.s32(6)], [1, 5, 0]);
+        let passed = rig.w.s32(7).wrapping_sub(rig.w.s32(5));
+        assert!(passed > 0 && passed < 1 << 16, "{passed}");
+        assert_eq!([rig.w.s32(8), rig.w.s32(9), rig.w.s32(10)], [0x1234_5678, 0, 0]);
+    }
+}
+
 #[test]
 fn hardware_registers() {
     let hwreg = |id: u16, at: u16, size: u16| (size - 1) << 11 | at << 6 | id;
-    for mut rig in rigs() {
+    for mut rig in rigs().filter(|rig| rig.target.is_gfx11()) {
         rig.w.id = 37;
         rig.w.set_exec(0xffff_ffff_0000_0000);
         rig.w.set_s64(sreg::VCC, 1 << 40);

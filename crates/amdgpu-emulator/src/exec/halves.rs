@@ -232,6 +232,8 @@ struct Order {
     signaling: i16,
     /// The bit that is set in a resulting NaN.
     quieted: u16,
+    /// Of two NaN, the first is the result.
+    first: bool,
 }
 
 /// The ranks of NaNs below and above all numbers.
@@ -245,8 +247,11 @@ impl Order {
     fn of_numbers<const MAX: bool>(m: Mode) -> Order {
         let (loses, wins) = if MAX { (BELOW, ABOVE) } else { (ABOVE, BELOW) };
         match m.ieee() {
-            true => Order { quiet: loses, signaling: wins, quieted: 0x200 },
-            false => Order { quiet: loses, signaling: loses, quieted: 0 },
+            true => Order { quiet: loses, signaling: wins, quieted: 0x200, first: false },
+            false if m.prefers_numbers() => {
+                Order { quiet: loses, signaling: loses, quieted: 0x200, first: true }
+            }
+            false => Order { quiet: loses, signaling: loses, quieted: 0, first: false },
         }
     }
 
@@ -254,7 +259,7 @@ impl Order {
     #[inline(always)]
     fn of_nans<const MAX: bool>(_: Mode) -> Order {
         let wins = if MAX { ABOVE } else { BELOW };
-        Order { quiet: wins, signaling: wins, quieted: 0x200 }
+        Order { quiet: wins, signaling: wins, quieted: 0x200, first: false }
     }
 
     #[inline(always)]
@@ -269,7 +274,7 @@ impl Order {
         let (rank_a, rank_b) = (self.rank(a), self.rank(b));
         let first =
             if MAX { (rank_a > rank_b) | (rank_a == ABOVE) } else { (rank_a < rank_b) | (rank_a == BELOW) };
-        let d = if first { a } else { b };
+        let d = if first | self.first & (rank_a == rank_b) { a } else { b };
         if d & 0x7fff > 0x7c00 { d | self.quieted } else { d }
     }
 }

@@ -23,7 +23,7 @@ mod gfx9 {
     pub(super) const XCC_ID: u32 = 20;
 }
 
-/// Registers that only gfx11 has, or that have other numbers there (RDNA3 ISA, 3.4).
+/// Registers that only gfx10.3 and gfx11 have, or that have other numbers there (RDNA3 ISA, 3.4; LLVM, `AMDGPU::Hwreg`).
 mod gfx11 {
     pub(super) const FLAT_SCRATCH_LO: u32 = 20;
     pub(super) const FLAT_SCRATCH_HI: u32 = 21;
@@ -34,7 +34,11 @@ mod gfx11 {
 
 /// Registers that only gfx12 has, or that have other numbers there (LLVM, `AMDGPU::Hwreg`; RDNA4 ISA, 3.4).
 mod gfx12 {
+    pub(super) const STATE_PRIV: u32 = 4;
     pub(super) const LDS_ALLOC: u32 = 6;
+    pub(super) const EXCP_FLAG_USER: u32 = 18;
+    pub(super) const SCRATCH_BASE_LO: u32 = 20;
+    pub(super) const SCRATCH_BASE_HI: u32 = 21;
     pub(super) const HW_ID1: u32 = 23;
     pub(super) const HW_ID2: u32 = 24;
     pub(super) const SHADER_CYCLES_LO: u32 = 29;
@@ -67,20 +71,18 @@ impl Field {
     }
 }
 
+/// Returns the bits of STATUS that all targets have: EXECZ, VCCZ, the bit for a wave in a workgroup, and VALID.
+fn status(w: &Wave) -> u32 {
+    u32::from(w.exec() == 0) << 9 | u32::from(w.vcc() == 0) << 10 | 1 << 11 | 1 << 16
+}
+
 fn read(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
     Some(match id {
+        _ if cx.code.target.is_gfx12() => return read_gfx12(w, cx, id),
         MODE => w.mode.0,
-        STATUS => {
-            // SCC, EXECZ, VCCZ, the bit for a wave in a workgroup, and VALID.
-            u32::from(w.scc())
-                | u32::from(w.exec() == 0) << 9
-                | u32::from(w.vcc() == 0) << 10
-                | 1 << 11
-                | 1 << 16
-        }
+        STATUS => status(w) | u32::from(w.scc()),
         TRAPSTS => w.trapsts,
         SH_MEM_BASES => PRIVATE_BASE_HI >> 16 | SHARED_BASE_HI & 0xffff_0000,
-        _ if cx.code.target.is_gfx12() => return read_gfx12(w, cx, id),
         _ if cx.code.target.is_rdna() => return read_gfx11(w, cx, id),
         _ => return read_gfx9(w, cx, id),
     })
@@ -114,6 +116,15 @@ fn read_gfx11(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
 
 fn read_gfx12(w: &Wave, cx: &mut ExecContext, id: u32) -> Option<u32> {
     Some(match id {
+        MODE => w.mode.0 & Mode::GFX12,
+        // SCC is elsewhere, and a bit says that the wave has 64 lanes (Linux, `cwsr_trap_handler_gfx12.asm`).
+        STATUS => status(w) | u32::from(w.has_64_lanes()) << 29,
+        // SCC, and that there is private memory (RDNA4 ISA, 3.4.2).
+        gfx12::STATE_PRIV => u32::from(w.scc()) << 9 | 1 << 18,
+        gfx12::EXCP_FLAG_USER => w.trapsts,
+        // The address of private memory, which each wave has for itself.
+        gfx12::SCRATCH_BASE_LO => SCRATCH_BASE as u32,
+        gfx12::SCRATCH_BASE_HI => (SCRATCH_BASE >> 32) as u32,
         gfx12::LDS_ALLOC => cx.lds.size().div_ceil(lds_granule(cx.code.target)) << 12,
         gfx12::HW_ID1 => w.id & 31,
         gfx12::HW_ID2 => 0,
@@ -138,7 +149,12 @@ fn set(w: &mut Wave, cx: &ExecContext, imm: u32, value: u32) {
     let Field { register, first_bit, mask } = Field::of(imm);
     let merge = |old: u32| old & !(mask << first_bit) | (value & mask) << first_bit;
     match register {
-        // gfx11 has no bits there but 27, which disables performance counters; on gfx9 they enable indexed registers and VSKIP.
+        MODE if cx.code.target.is_gfx12() => {
+            w.mode = Mode(w.mode.0 & !Mode::GFX12 | merge(w.mode.0) & Mode::GFX12);
+        }
+        gfx12::EXCP_FLAG_USER if cx.code.target.is_gfx12() => w.trapsts = merge(w.trapsts),
+        TRAPSTS if cx.code.target.is_gfx12() => {}
+        // RDNA has no bits there but 27, which disables performance counters; on gfx9 they enable indexed registers and VSKIP.
         MODE if cx.code.target.is_rdna() => w.mode = Mode(merge(w.mode.0) & 0x07ff_ffff),
         MODE => w.mode = Mode(merge(w.mode.0)),
         TRAPSTS => w.trapsts = merge(w.trapsts),

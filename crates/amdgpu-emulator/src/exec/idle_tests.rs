@@ -4,12 +4,12 @@ use amdgpu_isa::{Encoding, Target};
 
 use crate::exec::memory_model::MemoryModel;
 use crate::state::wave::sreg;
-use crate::testing::test_wave::{Random, TestWave};
+use crate::testing::test_wave::{RDNA, Random, TestWave};
 
 crate::testing::tally::verified!(no_register_and_no_memory_changes);
 
 /// Hints, waits, cache control, messages (which nothing receives here), and branches that only a debugger takes.
-const IDLE: [&str; 48] = [
+const IDLE: [&str; 67] = [
     "s_nop",
     "s_wakeup",
     "s_waitcnt",
@@ -42,7 +42,7 @@ const IDLE: [&str; 48] = [
     "buffer_inv",
     "buffer_wbinvl1",
     "buffer_wbinvl1_vol",
-    // Those of gfx11 alone.
+    // Those of RDNA alone.
     "s_set_inst_prefetch_distance",
     "s_clause",
     "s_delay_alu",
@@ -59,6 +59,25 @@ const IDLE: [&str; 48] = [
     "buffer_gl0_inv",
     "buffer_gl1_inv",
     "v_pipeflush",
+    "s_wait_alu",
+    "s_wait_loadcnt",
+    "s_wait_storecnt",
+    "s_wait_samplecnt",
+    "s_wait_bvhcnt",
+    "s_wait_expcnt",
+    "s_wait_dscnt",
+    "s_wait_kmcnt",
+    "s_wait_loadcnt_dscnt",
+    "s_wait_storecnt_dscnt",
+    "s_sleep_var",
+    "s_prefetch_inst",
+    "s_prefetch_inst_pc_rel",
+    "s_prefetch_data",
+    "s_prefetch_data_pc_rel",
+    "s_buffer_prefetch_data",
+    "global_inv",
+    "global_wb",
+    "global_wbinv",
 ];
 
 /// Returns all registers.
@@ -70,9 +89,9 @@ fn registers(rig: &TestWave) -> (Vec<u32>, Vec<u32>, [u64; 2], [u32; 2], bool) {
 
 fn no_register_and_no_memory_changes() {
     let mut random = Random::new(71);
-    // One level is enough; on gfx11, waves of both sizes.
+    // One level is enough; on RDNA, waves of both sizes.
     let gfx9 = MemoryModel::all(71).take(Target::GFX9.len());
-    for mut b in gfx9.chain(MemoryModel::gfx11(71).take(2 * Target::GFX11.len())) {
+    for mut b in gfx9.chain(MemoryModel::rdna(71).take(2 * RDNA.len())) {
         let target = b.rig.target;
         b.scramble(0..512);
         for n in 0..106 {
@@ -90,14 +109,16 @@ fn no_register_and_no_memory_changes() {
                     let words = match encoding {
                         Encoding::Sopp => vec![encoding.first_dword(target, op, any & 0xffff)],
                         Encoding::Sopk => vec![encoding.first_dword(target, op, any % 106 << 16 | any >> 16)],
+                        Encoding::Sop1 => vec![encoding.first_dword(target, op, any % 106)],
                         // No register has an offset.
-                        Encoding::Smem if target.is_gfx11() => {
+                        Encoding::Smem if target.is_rdna() => {
                             vec![encoding.first_dword(target, op, any & 0x1f), any & 0xf_ffff | 0x7c << 25]
                         }
                         Encoding::Smem => {
                             vec![encoding.first_dword(target, op, 1 << 17 | any & 0x1f), any & 0xf_ffff]
                         }
                         Encoding::Vop1 => vec![encoding.first_dword(target, op, 0)],
+                        Encoding::Global => vec![encoding.first_dword(target, op, 0x7c), 0, 0],
                         _ => vec![encoding.first_dword(target, op, 0), 0],
                     };
                     let before = registers(&b.rig);
@@ -112,8 +133,10 @@ fn no_register_and_no_memory_changes() {
 
 #[test]
 fn programs_end() {
-    for mut b in MemoryModel::all(72) {
-        for name in ["s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"] {
+    for mut b in MemoryModel::every(72) {
+        let names = b.names(Encoding::Sopp);
+        let ends = ["s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"];
+        for name in ends.into_iter().filter(|name| names.contains(name)) {
             b.rig.w.set_s32(40, 0);
             let after = b.rig.sopk("s_movk_i32", 40, 1);
             b.rig.run(&[b.rig.sopp(name, 0), after]);

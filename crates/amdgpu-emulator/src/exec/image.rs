@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use amdgpu_isa::{Mimg, Mnemonic, SampleForm, SampleKind, Target, fields};
+use amdgpu_isa::{Generation, Mimg, Mnemonic, SampleForm, SampleKind, Target, fields};
 
 use crate::exec::access::global_fault;
 use crate::exec::atomics::{Bits, Rmw, buffer_rmw};
@@ -23,13 +23,25 @@ use crate::state::wave::{LANES, Wave, lanes_of};
 const COORDINATES: [usize; 6] = [1, 2, 3, 3, 2, 3];
 const ONE_ARRAY: u32 = 4;
 
-pub(crate) fn is_gfx11(i: &Inst) -> bool {
-    i.flags & flag::GFX11 != 0
+/// Returns whose descriptors an instruction takes.
+pub(crate) fn generation(i: &Inst) -> Generation {
+    flag::generation(i.flags)
+}
+
+pub(crate) fn is_gfx9(i: &Inst) -> bool {
+    generation(i) == Generation::Gfx9
 }
 
 pub(crate) fn fields_of(i: &Inst) -> fields::Mimg {
-    let target = if is_gfx11(i) { Target::Gfx11 } else { Target::Gfx90a };
-    fields::Mimg::of(target, u64::from(i.raw[0]) | u64::from(i.raw[1]) << 32)
+    // Targets of a generation have the same fields.
+    let target = match generation(i) {
+        Generation::Gfx9 => Target::Gfx90a,
+        Generation::Gfx10 => Target::Gfx103,
+        Generation::Gfx11 => Target::Gfx11,
+        Generation::Gfx12 => Target::Gfx12,
+    };
+    let long = i.raw.iter().rev().fold(0, |long, dword| long << 32 | u128::from(*dword));
+    fields::Mimg::read(target, long)
 }
 
 /// Returns whether the last component of the address is a level.
@@ -65,21 +77,21 @@ fn is_info(i: &Inst) -> bool {
 /// The dimension of an access.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
-    /// As the field `dim` of gfx11 numbers it.
+    /// As the field `dim` of RDNA numbers it.
     pub(crate) dim: u32,
     /// The number of coordinates. A further one than the dimension has is not used.
     pub(crate) coordinates: usize,
 }
 
 impl Shape {
-    /// Returns the dimension of an instruction on an image: that which gfx11's instructions have, or the image's, whose layers gfx9's
+    /// Returns the dimension of an instruction on an image: that which RDNA's instructions have, or the image's, whose layers gfx9's
     /// address only with `da`.
     ///
     /// # Errors
     /// What is not modelled.
     pub(crate) fn of(i: &Inst, f: &fields::Mimg, image: &Image) -> Result<Shape, String> {
         let dim = image.kind - kind::ONE;
-        if is_gfx11(i) {
+        if !is_gfx9(i) {
             return match dim == f.dim || is_info(i) {
                 true => Ok(Shape { dim, coordinates: COORDINATES[dim as usize] }),
                 _ => Err(format!("an image of type {} in an instruction for another one", image.kind)),
@@ -96,17 +108,17 @@ impl Shape {
     }
 }
 
-/// Returns the registers of the address. Without a third dword they follow each other (10.1.5). With it, only those after the fifth do.
+/// Returns the registers of the address: see [`Address`].
 ///
 /// On gfx9 the image's descriptor decides how many there are. Those that every image of the instruction needs are returned.
 pub(crate) fn address_registers(i: &Inst, f: &fields::Mimg) -> impl Iterator<Item = u16> {
     let coordinates = match COORDINATES.get(f.dim as usize) {
         _ if is_info(i) => 0,
-        _ if !is_gfx11(i) => 1 + usize::from(f.da),
+        _ if is_gfx9(i) => 1 + usize::from(f.da),
         count => count.map_or(0, |count| *count),
     };
     let count = match SampleForm::of(i.row) {
-        Some(form) if is_gfx11(i) => form.registers(f.dim, f.a16) as usize,
+        Some(form) if !is_gfx9(i) => form.registers(f.dim, f.a16) as usize,
         _ => {
             let count = coordinates + usize::from(has_level(i));
             if f.a16 { count.div_ceil(2) } else { count }
@@ -116,25 +128,37 @@ pub(crate) fn address_registers(i: &Inst, f: &fields::Mimg) -> impl Iterator<Ite
     (0..count).map(move |n| address.register(n))
 }
 
-/// The registers of an address.
+/// The registers of an address: the first ones, of which those after the last one follow it. On gfx9 that is one register; on gfx10 and gfx11
+/// further dwords can name others (RDNA3 ISA, 10.1.5), and on gfx12 the instruction always names four or five.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
-    first: u16,
-    /// The registers after the first one that a third dword names.
-    more: Option<[u8; 4]>,
+    named: [u8; 13],
+    count: usize,
 }
 
 impl Address {
     pub(crate) fn of(i: &Inst, f: &fields::Mimg) -> Address {
-        Address { first: i.src[0], more: f.nsa.then(|| i.raw[2].to_le_bytes()) }
+        let mut address = Address { named: [0; 13], count: 1 };
+        address.named[0] = f.vaddr as u8;
+        if generation(i) == Generation::Gfx12 {
+            address.count = if f.is_vsample { 4 } else { 5 };
+            for (to, from) in address.named.iter_mut().zip(f.vaddrs()) {
+                *to = from as u8;
+            }
+        } else {
+            address.count += 4 * f.nsa_dwords as usize;
+            let dwords = [i.raw[2], i.imm, i.target];
+            for (to, from) in address.named[1..].iter_mut().zip(dwords.into_iter().flat_map(u32::to_le_bytes))
+            {
+                *to = from;
+            }
+        }
+        address
     }
 
     pub(crate) fn register(&self, n: usize) -> u16 {
-        match self.more {
-            Some([.., last]) if n > 4 => u16::from(last) + (n - 4) as u16,
-            Some(more) if n > 0 => more[n - 1].into(),
-            _ => self.first + n as u16,
-        }
+        let last = self.count - 1;
+        u16::from(self.named[n.min(last)]) + n.saturating_sub(last) as u16
     }
 }
 
@@ -154,7 +178,7 @@ pub(crate) fn image_of(w: &Wave, i: &Inst, f: &fields::Mimg) -> Result<Option<Im
         return Err("image instructions that return a status (tfe, lwe)".into());
     }
     let words = std::array::from_fn(|n| if n < 4 || !f.r128 { w.s32(i.src[2] + n as u16) } else { 0 });
-    Image::of(words, f.r128, is_gfx11(i))
+    Image::of(words, f.r128, generation(i))
 }
 
 /// The texels that the lanes of an instruction access.
@@ -214,7 +238,7 @@ impl Texels {
 
 /// Returns the format of no image.
 pub(crate) fn nothing(i: &Inst) -> Format {
-    Format::new(FormatNumber::Unified(0), [0; 4], is_gfx11(i))
+    Format::new(FormatNumber::Unified(0), [0; 4], generation(i))
 }
 
 /// Reads the coordinates of each lane's address and the level after them: unsigned integers, with `a16` two in a register (10.1.3).

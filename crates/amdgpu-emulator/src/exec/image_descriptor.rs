@@ -1,6 +1,8 @@
 //! Image descriptors: the fields of the eight SGPRs that MIMG takes (RDNA3 ISA, 10.5, table 50; of gfx9, Vega ISA, "Image resource
 //! descriptor", with the names of ROCm's `resource_ai.h`), and where they put the texels of a linear image.
 
+use amdgpu_isa::Generation;
+use amdgpu_isa::image::ImageField;
 use amdgpu_isa::image_layout::{ImageLevel, ImageSize, ROW_ALIGNMENT};
 
 use crate::exec::buffer_format::Format;
@@ -17,69 +19,50 @@ pub(crate) mod kind {
     pub(super) const FIRST_WITH_SAMPLES: u32 = 14;
 }
 
-/// The number format of sRGB, as gfx9 numbers it, and gfx11's formats with it: their number, and the data format.
+/// The number format of sRGB, as gfx9 numbers it.
 const SRGB: u32 = 9;
-const SRGB_OF_GFX11: [(u32, u32); 3] = [(64, 1), (65, 3), (66, 10)];
+/// The data formats with sRGB, of one, two and four components, and the unified number of the first one on gfx10, and on gfx11 and gfx12.
+const OF_SRGB: [u32; 3] = [1, 3, 10];
+const FIRST_OF_SRGB: [u32; 2] = [128, 64];
 
-/// The fields that both generations have, in other places.
-struct Fields {
-    format: FormatNumber,
-    /// The number of texels of a row less 1, and the number of rows less 1.
-    width: u32,
-    height: u32,
+/// Returns the format of a descriptor.
+fn format(generation: Generation, words: &[u32; 8]) -> FormatNumber {
+    let number = ImageField::Format.get(generation, words) as u32;
+    let (first, unified): (u32, fn(u32) -> FormatNumber) = match generation {
+        Generation::Gfx9 => return FormatNumber::Split(number & 0x3f, number >> 6),
+        Generation::Gfx10 => (FIRST_OF_SRGB[0], FormatNumber::UnifiedOfGfx10),
+        Generation::Gfx11 | Generation::Gfx12 => (FIRST_OF_SRGB[1], FormatNumber::Unified),
+    };
+    let srgb = number.checked_sub(first).and_then(|n| OF_SRGB.get(n as usize));
+    srgb.map_or_else(|| unified(number), |data| FormatNumber::Split(*data, SRGB))
+}
+
+/// What a descriptor says of the last slice and the first one, and of the distance of rows.
+struct Places {
     /// The last slice that the descriptor shows, or the depth less 1.
     last: u32,
     first: u32,
     /// The explicit number of texels from a row to the next one.
     pitch: Option<u32>,
-    /// The number of the image's last level.
-    last_level: u32,
-    /// The least level, in parts of a level.
-    least: u32,
-    is_compressed: bool,
-    /// The order of a border's components.
-    border: u32,
 }
 
-impl Fields {
-    fn of_gfx9(words: &[u32; 8]) -> Fields {
-        let pitch = words[4] >> 13 & 0xffff;
-        Fields {
-            format: FormatNumber::Split(words[1] >> 20 & 0x3f, words[1] >> 26 & 15),
-            width: words[2] & 0x3fff,
-            height: words[2] >> 14 & 0x3fff,
-            last: words[4] & 0x1fff,
-            first: words[5] & 0x1fff,
-            pitch: (pitch != 0).then_some(pitch + 1),
-            last_level: words[5] >> 28,
-            least: words[1] >> 8 & 0xfff,
-            is_compressed: words[6] >> 21 & 1 != 0,
-            border: words[4] >> 29,
+impl Places {
+    fn of(generation: Generation, words: &[u32; 8]) -> Places {
+        let get = |field: ImageField| field.get(generation, words) as u32;
+        let (kind, pitch) = (get(ImageField::Type), get(ImageField::Pitch));
+        let (last, first) = (get(ImageField::Depth), get(ImageField::BaseArray));
+        if generation == Generation::Gfx9 {
+            return Places { last, first, pitch: (pitch != 0).then_some(pitch + 1) };
         }
-    }
-
-    fn of_gfx11(words: &[u32; 8]) -> Fields {
-        let kind = words[3] >> 28;
-        let format = words[1] >> 20 & 0xff;
-        let format = match SRGB_OF_GFX11.iter().find(|(number, _)| *number == format) {
-            Some((_, data)) => FormatNumber::Split(*data, SRGB),
-            None => FormatNumber::Unified(format),
-        };
         // Only these types have a pitch, in the place of the last slice, and only if it is larger than the width (table 50).
         let has_pitch = matches!(kind, kind::ONE | kind::TWO);
-        let (width, pitch) = (words[1] >> 30 | (words[2] & 0xfff) << 2, words[4] & 0x3fff);
-        Fields {
-            format,
-            width,
-            height: words[2] >> 14 & 0x3fff,
-            last: if has_pitch { 0 } else { words[4] & 0x1fff },
-            // Without the bit in word 5, a three-dimensional image has no first slice.
-            first: if kind == kind::THREE && words[5] & 1 == 0 { 0 } else { words[4] >> 16 & 0x1fff },
-            pitch: (has_pitch && pitch > width).then_some(pitch + 1),
-            last_level: words[1] >> 16 & 15,
-            least: words[5] >> 27 | (words[6] & 0x7f) << 5,
-            is_compressed: words[6] >> 21 & 1 != 0,
-            border: words[3] >> 25 & 7,
+        Places {
+            last: if has_pitch { 0 } else { last },
+            first: match (kind, get(ImageField::BeginsWithLayer)) {
+                (kind::THREE, 0) => 0,
+                _ => first,
+            },
+            pitch: (has_pitch && pitch > get(ImageField::Width)).then_some(pitch + 1),
         }
     }
 }
@@ -102,7 +85,7 @@ pub(crate) struct Image {
     pub(crate) border: [usize; 4],
     number: FormatNumber,
     select: [u32; 4],
-    is_gfx11: bool,
+    generation: Generation,
 }
 
 /// What an image's descriptor shows of one level.
@@ -123,58 +106,61 @@ impl Image {
     ///
     /// # Errors
     /// What is not modelled.
-    pub(crate) fn of(words: [u32; 8], short: bool, is_gfx11: bool) -> Result<Option<Image>, String> {
+    pub(crate) fn of(words: [u32; 8], short: bool, generation: Generation) -> Result<Option<Image>, String> {
         if words == [0; 8] {
             return Ok(None);
         }
-        let kind = words[3] >> 28;
+        let get = |field: ImageField| field.get(generation, &words) as u32;
+        let kind = get(ImageField::Type);
         check_kind(kind, short)?;
-        let fields = if is_gfx11 { Fields::of_gfx11(&words) } else { Fields::of_gfx9(&words) };
-        if words[3] >> 20 & 0x1f != 0 {
-            return Err(format!("tiled images (swizzle mode {})", words[3] >> 20 & 0x1f));
+        if get(ImageField::SwizzleMode) != 0 {
+            return Err(format!("tiled images (swizzle mode {})", get(ImageField::SwizzleMode)));
         }
-        if fields.is_compressed {
+        if get(ImageField::Compression) != 0 {
             return Err("compressed images".into());
         }
-        let select = [0, 3, 6, 9].map(|at| words[3] >> at & 7);
-        let texel = Format::new(fields.format, select, is_gfx11).size();
+        let number = format(generation, &words);
+        let select = [0, 3, 6, 9].map(|at| get(ImageField::Select) >> at & 7);
+        let texel = Format::new(number, select, generation).size();
         // addrlib divides 256 bytes by a texel, which three dwords don't do.
         if !texel.is_power_of_two() {
-            return Err(format!("images with format {}", named(fields.format)));
+            return Err(format!("images with format {}", named(number)));
         }
+        let places = Places::of(generation, &words);
         let is_flat = matches!(kind, kind::ONE | kind::TWO);
-        let first = if is_flat { 0 } else { fields.first };
+        let first = if is_flat { 0 } else { places.first };
+        let is_row = matches!(kind, kind::ONE | kind::ONE_ARRAY);
         let size = ImageSize {
-            width: fields.width + 1,
-            height: if matches!(kind, kind::ONE | kind::ONE_ARRAY) { 1 } else { fields.height + 1 },
-            slices: if is_flat { 1 } else { fields.last + 1 },
+            width: get(ImageField::Width) + 1,
+            height: if is_row { 1 } else { get(ImageField::Height) + 1 },
+            slices: if is_flat { 1 } else { places.last + 1 },
             has_depth: kind == kind::THREE,
             texel,
         };
-        let (first_level, last_level) = (words[3] >> 12 & 15, words[3] >> 16 & 15);
-        check_levels(&size, first, first_level, last_level.max(fields.last_level))?;
+        let (first_level, last_level) = (get(ImageField::BaseLevel), get(ImageField::LastLevel));
+        let all_levels = last_level.max(get(ImageField::MaxMip));
+        check_levels(&size, first, first_level, all_levels)?;
         if last_level < first_level {
             return Err("images whose last level is before the first".into());
         }
-        let has_levels = fields.last_level.max(last_level) > 0;
         Ok(Some(Image {
-            base: u64::from(words[0]) << 8 | u64::from(words[1] & 0xff) << 40,
+            base: ImageField::Base.get(generation, &words) << 8,
             kind,
             size,
-            row: row(&size, fields.pitch, has_levels)?,
+            row: row(&size, places.pitch, all_levels > 0)?,
             first,
             first_level,
             levels: last_level - first_level + 1,
-            least: fields.least,
-            border: border(fields.border)?,
-            number: fields.format,
+            least: get(ImageField::MinLod),
+            border: border(get(ImageField::BorderOrder))?,
+            number,
             select,
-            is_gfx11,
+            generation,
         }))
     }
 
     pub(crate) fn format(&self) -> Format {
-        Format::new(self.number, self.select, self.is_gfx11)
+        Format::new(self.number, self.select, self.generation)
     }
 
     /// Returns whether memory has sRGB.
@@ -217,7 +203,7 @@ impl View {
 
 fn named(format: FormatNumber) -> String {
     match format {
-        FormatNumber::Unified(number) => number.to_string(),
+        FormatNumber::Unified(number) | FormatNumber::UnifiedOfGfx10(number) => number.to_string(),
         FormatNumber::Split(data, number) => format!("{data} of numbers {number}"),
     }
 }

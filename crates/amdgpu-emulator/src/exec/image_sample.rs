@@ -6,7 +6,7 @@ use crate::exec::access::global_fault;
 use crate::exec::buffer::load_part;
 use crate::exec::buffer_format::Format;
 use crate::exec::descriptor::FormatNumber;
-use crate::exec::image::{fields_of, is_gfx11, nothing, unmodelled, write};
+use crate::exec::image::{fields_of, generation, nothing, unmodelled, write};
 use crate::exec::inst::{ExecContext, Flow, Inst, executors};
 use crate::exec::notices::Who;
 use crate::exec::sample::{Sampling, Tap};
@@ -27,7 +27,7 @@ executors! {
 
 /// Returns a format of floats, in which results are that are no texels.
 fn floats(i: &Inst) -> Format {
-    Format::new(FormatNumber::Split(10, 0), [4, 5, 6, 7], is_gfx11(i))
+    Format::new(FormatNumber::Split(10, 0), [4, 5, 6, 7], generation(i))
 }
 
 #[inline(never)]

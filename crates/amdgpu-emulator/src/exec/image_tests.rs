@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use amdgpu_isa::Encoding;
+use amdgpu_isa::{Encoding, Generation, Row, Target, disassemble_words};
 
 use crate::exec::atomics_tests::{Op, interesting, reference};
 use crate::exec::buffer_tests::{component, components, nearest, to_store};
 use crate::exec::gfx11_buffer_tests::{formats, holds, register};
 use crate::exec::memory_model::{At, GLOBAL, MemoryModel};
+use crate::exec::sample_model::SRGB_NUMBERS;
+use crate::exec::table::{Impl, executor};
 use crate::report::fault::FaultCause;
 use crate::state::wave::LANES;
-use crate::testing::test_wave::{TestWave, op};
+use crate::testing::test_wave::{TestWave, op, operation};
 
 crate::testing::tally::verified!(loads, stores, information, atomics);
 
@@ -25,7 +27,8 @@ pub(crate) struct Fields {
     pub(crate) r128: bool,
     pub(crate) a16: bool,
     pub(crate) d16: bool,
-    pub(crate) nsa: bool,
+    /// How many registers of the address need not follow each other; 0 for one.
+    pub(crate) separate: usize,
     pub(crate) tfe: bool,
     /// The address has a layer or face, as gfx9's instructions say.
     pub(crate) da: bool,
@@ -33,35 +36,85 @@ pub(crate) struct Fields {
     pub(crate) sampler: Option<bool>,
 }
 
-/// The registers of an address that follow v10 in no order. What doesn't fit follows the last one.
-const SEPARATE: [u16; 5] = [10, 17, 12, 19, 20];
+/// The registers of an address that follow v10 in no order.
+const SEPARATE: [u16; 13] = [10, 17, 12, 19, 20, 14, 11, 29, 13, 28, 16, 15, 18];
 
-/// Returns the register of value `n` of an address.
+/// Returns the register of value `n` of an address. What doesn't fit into those that need not follow each other follows the last one.
 pub(crate) fn address_register(f: Fields, n: usize) -> u16 {
-    match SEPARATE.get(n) {
-        Some(register) if f.nsa => *register,
-        None if f.nsa => 16 + n as u16,
-        _ => 10 + n as u16,
+    let last = f.separate.max(1) - 1;
+    SEPARATE[n.min(last)] + n.saturating_sub(last) as u16
+}
+
+/// Returns how many registers of an address of `count` an instruction names, which some generations let it choose.
+pub(crate) fn separate(b: &mut MemoryModel, count: usize, has_sampler: bool) -> usize {
+    let chooses = count > 1 && b.below(2) == 0;
+    match b.rig.target.generation() {
+        Generation::Gfx10 if chooses => 13,
+        Generation::Gfx11 if chooses => 5,
+        Generation::Gfx12 if has_sampler => 4,
+        Generation::Gfx12 => 5,
+        _ => 1,
     }
 }
 
-/// Encodes MIMG (RDNA3 ISA, 15.8; CDNA ISA, "MIMG").
+/// Returns whether loads of floats of 32 bits to halves cut off, and components without a texel are those that are selected as 1, as since
+/// gfx11.
+fn is_since_gfx11(b: &MemoryModel) -> bool {
+    b.rig.target.has_gfx11_instructions()
+}
+
+/// Encodes MIMG (RDNA2 ISA, 13.3.9; RDNA3 ISA, 15.8; CDNA ISA, "MIMG"; for gfx12 as LLVM's assembler encodes VIMAGE and VSAMPLE).
 pub(crate) fn encode(rig: &TestWave, name: &str, f: Fields) -> Vec<u32> {
     let op = op(Encoding::Mimg, name, rig.target);
     let unorm = f.sampler.unwrap_or(true);
     let flags = |bits: &[(bool, u32)]| bits.iter().map(|(set, at)| u32::from(*set) << at).sum::<u32>();
     let sampler = if f.sampler.is_some() { 4 } else { 0 };
     let second = 10 | 30 << 8 | 2 << 16;
-    if !rig.target.is_gfx11() {
-        let low = flags(&[(unorm, 12), (f.glc, 13), (f.da, 14), (f.a16, 15)]);
-        let high = second | sampler << 21 | u32::from(f.d16) << 31;
-        return vec![0xf000_0000 | op << 18 | f.dmask << 8 | low, high];
+    let gfx9_or_10 = |low: u32, high: u32| {
+        // The highest bit of gfx10's opcodes is the first one.
+        let first = 0xf000_0000 | (op & 0x7f) << 18 | op >> 7 | f.dmask << 8 | low;
+        vec![first, second | sampler << 21 | high]
+    };
+    match rig.target.generation() {
+        Generation::Gfx9 => {
+            let low = flags(&[(unorm, 12), (f.glc, 13), (f.da, 14), (f.a16, 15)]);
+            return gfx9_or_10(low, flags(&[(f.d16, 31)]));
+        }
+        Generation::Gfx10 => {
+            let low = flags(&[(unorm, 12), (f.glc, 13), (f.r128, 15), (f.tfe, 16)]) | f.dim << 3;
+            let mut words = gfx9_or_10(low, flags(&[(f.a16, 30), (f.d16, 31)]));
+            if f.separate > 1 {
+                // As many dwords as twelve further registers have, whether they are needed or not.
+                words[0] |= 3 << 1;
+                let registers: Vec<u8> = (1..13).map(|n| address_register(f, n) as u8).collect();
+                words.extend(registers.chunks(4).map(|of| u32::from_le_bytes(of.try_into().unwrap())));
+            }
+            return words;
+        }
+        Generation::Gfx11 => {}
+        Generation::Gfx12 => {
+            let registers: Vec<u32> = (0..5).map(|n| address_register(f, n).into()).collect();
+            let third = registers[..4].iter().rev().fold(0, |all, v| all << 8 | v);
+            let common = f.dmask << 22 | op << 14 | f.dim | flags(&[(f.r128, 4), (f.d16, 5), (f.a16, 6)]);
+            let (second, glc) = (30 | 8 << 9, u32::from(f.glc) << 20);
+            return match f.sampler {
+                Some(unorm) => {
+                    let first = 0x39 << 26 | common | flags(&[(f.tfe, 3), (unorm, 13)]);
+                    vec![first, second | glc | 16 << 23, third]
+                }
+                None => vec![
+                    0x34 << 26 | common,
+                    second | glc | u32::from(f.tfe) << 23 | registers[4] << 24,
+                    third,
+                ],
+            };
+        }
     }
-    let low = flags(&[(f.nsa, 0), (unorm, 7), (f.glc, 14), (f.r128, 15), (f.a16, 16), (f.d16, 17)]);
+    let low = flags(&[(f.separate > 1, 0), (unorm, 7), (f.glc, 14), (f.r128, 15), (f.a16, 16), (f.d16, 17)]);
     let mut words = vec![0xf000_0000 | op << 18 | f.dmask << 8 | f.dim << 2 | low];
     words.push(second | u32::from(f.tfe) << 21 | sampler << 26);
-    if f.nsa {
-        words.push(SEPARATE.iter().skip(1).rev().fold(0, |all, v| all << 8 | u32::from(*v)));
+    if f.separate > 1 {
+        words.push(SEPARATE[1..5].iter().rev().fold(0, |all, v| all << 8 | u32::from(*v)));
     }
     words
 }
@@ -78,6 +131,20 @@ impl TexelFormat {
     /// Returns the size of a texel in bytes.
     pub(crate) fn size(&self) -> usize {
         self.bits.iter().sum::<u32>() as usize / 8
+    }
+
+    /// Returns gfx10's number, by the names in LLVM's text of MTBUF, which the disassembler has.
+    fn of_gfx10(&self) -> u32 {
+        if self.number == SRGB_NUMBERS {
+            return 64 + self.unified;
+        }
+        let name = |target: Target, number: u32| {
+            let first = Encoding::Mtbuf.first_dword(target, 0, number << 19);
+            let text = disassemble_words(target, &[first, 0x8000_0000], 0).map(|i| i.text);
+            text.and_then(|text| Some(text.split_once("format:")?.1.to_owned()))
+        };
+        let own = name(Target::Gfx11, self.unified);
+        (1..128).find(|number| name(Target::Gfx103, *number) == own).unwrap()
     }
 
     /// Returns gfx9's number of the layout.
@@ -123,7 +190,7 @@ pub(crate) type Place = [u32; 4];
 impl Surface {
     /// Returns an image that fits into the allocation.
     pub(crate) fn random(b: &mut MemoryModel, format: &TexelFormat) -> Surface {
-        let is_gfx11 = b.rig.target.is_gfx11();
+        let is_gfx9 = b.rig.target.generation() == Generation::Gfx9;
         loop {
             let dim = b.below(6) as u32;
             let (flat, is_one) = (dim < 2, matches!(dim, 0 | 4));
@@ -132,7 +199,7 @@ impl Surface {
             let unit = 256 / format.size();
             let levels = if counts_slices { 1 } else { 1 + b.below(3) };
             let first_level = if counts_slices { 0 } else { b.below(5) / 4 };
-            let has_pitch = levels + first_level == 1 && b.below(2) == 0 && (flat || !is_gfx11);
+            let has_pitch = levels + first_level == 1 && b.below(2) == 0 && (flat || is_gfx9);
             let surface = Surface {
                 dim,
                 width,
@@ -197,8 +264,9 @@ impl Surface {
         [half(self.width), half(self.height), slices]
     }
 
-    /// Returns the descriptor, by the bits that the documents number: RDNA3 ISA, table 50; Vega ISA, "Image resource definition".
-    pub(crate) fn words(&self, is_gfx11: bool) -> [u32; 8] {
+    /// Returns the descriptor, by the bits that the documents number: Vega ISA, "Image resource definition"; RDNA2 ISA, table 37; RDNA3
+    /// ISA, table 50; of gfx12 ROCm's `resource_gfx12.h`.
+    pub(crate) fn words(&self, generation: Generation) -> [u32; 8] {
         let mut bits = [false; 256];
         let mut put = |at: usize, size: usize, value: u64| {
             for n in 0..size {
@@ -210,31 +278,48 @@ impl Surface {
         for (n, select) in self.select.into_iter().enumerate() {
             put(96 + 3 * n, 3, select.into());
         }
-        put(108, 4, self.first_level as u64);
-        put(112, 4, last_level);
+        if generation != Generation::Gfx12 {
+            put(108, 4, self.first_level as u64);
+            put(112, 4, last_level);
+        }
         put(124, 4, 8 + u64::from(self.dim));
         let (width, height) = (self.width as u64 - 1, self.height as u64 - 1);
         let last = (self.first + self.slices) as u64 - 1;
-        if is_gfx11 {
-            put(48, 4, last_level);
-            put(52, 8, self.format.unified.into());
-            put(62, 14, width);
-            put(78, 14, height);
-            match self.pitch {
-                Some(pitch) => put(128, 14, pitch as u64 - 1),
-                None => put(128, 13, last),
-            }
-            put(144, 13, self.first as u64);
-            put(160, 1, self.counts_slices.into());
-        } else {
+        put(78, 14, height);
+        if generation == Generation::Gfx9 {
             put(52, 6, self.format.data().into());
             put(58, 4, self.format.number.into());
             put(64, 14, width);
-            put(78, 14, height);
             put(128, 13, last);
             put(141, 16, self.pitch.map_or(0, |pitch| pitch as u64 - 1));
             put(160, 13, self.first as u64);
             put(188, 4, last_level);
+        } else {
+            put(62, 14, width);
+            put(128, 14, self.pitch.map_or(last, |pitch| pitch as u64 - 1));
+            put(144, 13, self.first as u64);
+        }
+        let unified = self.format.unified.into();
+        match generation {
+            Generation::Gfx9 => {}
+            Generation::Gfx10 => {
+                put(52, 9, self.format.of_gfx10().into());
+                put(95, 1, 1);
+                put(160, 1, self.counts_slices.into());
+                put(164, 4, last_level);
+            }
+            Generation::Gfx11 => {
+                put(48, 4, last_level);
+                put(52, 8, unified);
+                put(160, 1, self.counts_slices.into());
+            }
+            Generation::Gfx12 => {
+                put(44, 5, last_level);
+                put(49, 8, unified);
+                put(57, 5, self.first_level as u64);
+                put(111, 5, last_level);
+                put(164, 1, self.counts_slices.into());
+            }
         }
         std::array::from_fn(|word| (0..32).map(|bit| u32::from(bits[32 * word + bit]) << bit).sum())
     }
@@ -253,18 +338,18 @@ impl Surface {
     /// Writes the descriptor, and random coordinates to the registers of the address. Returns each lane's texel, and fields of the
     /// instruction.
     pub(crate) fn bind(&self, b: &mut MemoryModel, name: &str) -> (Vec<Place>, Fields) {
-        let is_gfx11 = b.rig.target.is_gfx11();
-        for (n, word) in self.words(is_gfx11).into_iter().enumerate() {
+        let generation = b.rig.target.generation();
+        for (n, word) in self.words(generation).into_iter().enumerate() {
             b.rig.w.set_s32(8 + n as u16, word);
         }
         b.scramble(10..40);
         let mut f = self.fields(b);
         // What the four dwords of a short descriptor leave out is not used.
-        f.r128 = is_gfx11 && self.dim < 2 && self.pitch.is_none() && b.below(2) == 0;
+        f.r128 = generation != Generation::Gfx9 && self.dim < 2 && self.pitch.is_none() && b.below(2) == 0;
         let has_level = name.contains("_mip");
         let count = [1, 2, 3, 3, 2, 3][self.dim as usize] + usize::from(has_level);
         let registers = if f.a16 { count.div_ceil(2) } else { count };
-        f.nsa = is_gfx11 && registers > 1 && b.below(2) == 0;
+        f.separate = separate(b, registers, false);
         if f.r128 {
             let garbage = b.random.next() as u32;
             (12..16).for_each(|s| b.rig.w.set_s32(s, garbage));
@@ -301,9 +386,14 @@ impl Surface {
     }
 }
 
-/// Returns the names of the instructions that begin so.
+/// Returns the names of the instructions that begin so and are executed.
 pub(crate) fn names(b: &MemoryModel, start: &str) -> Vec<&'static str> {
-    b.names(Encoding::Mimg).into_iter().filter(|name| name.starts_with(start)).collect()
+    let is_executed = |row: &&Row| {
+        row.opcode(b.rig.target).is_some()
+            && !matches!(executor(row.mnemonic, b.rig.target), Impl::Unimplemented)
+    };
+    let rows = Encoding::Mimg.rows().iter().filter(is_executed);
+    rows.map(|row| row.name).filter(|name| name.starts_with(start)).collect()
 }
 
 /// Returns the components of memory as strings of bits.
@@ -330,7 +420,7 @@ fn extended(raw: &[u128], bits: &[u32], signed: bool) -> [u32; 4] {
 fn loads() {
     let mut texels_or_not = [0; 2];
     for mut b in MemoryModel::images(201) {
-        let is_gfx11 = b.rig.target.is_gfx11();
+        let since_gfx11 = is_since_gfx11(&b);
         for name in names(&b, "image_load") {
             for format in plain_formats() {
                 let (bits, number, size) = (&format.bits, format.number, format.size());
@@ -359,7 +449,7 @@ fn loads() {
                         let what = format!("{name} {surface:?} {f:?} lane {lane} at {at:?} component {n}");
                         if name.contains("pck") {
                             let want = match (from, memory) {
-                                (1, None) if !is_gfx11 => 0,
+                                (1, None) if !since_gfx11 => 0,
                                 (1, _) => 1,
                                 (0, _) | (_, None) => 0,
                                 _ => extended(&raw, bits, name.ends_with("sgn"))[from as usize - 4],
@@ -372,7 +462,7 @@ fn loads() {
                             *value = component(*raw, *bits, number).unwrap();
                         }
                         let want = match (from, memory) {
-                            (1, None) if !is_gfx11 => 0.0,
+                            (1, None) if !since_gfx11 => 0.0,
                             (1, _) => 1.0,
                             (0, _) | (_, None) => 0.0,
                             _ => values[from as usize - 4],
@@ -382,7 +472,7 @@ fn loads() {
                             false => dword(place),
                         };
                         assert!(
-                            holds(got, want, number, f.d16, is_gfx11 && bits[0] == 32),
+                            holds(got, want, number, f.d16, since_gfx11 && bits[0] == 32),
                             "{what}: {got:x}, not {want}"
                         );
                     }
@@ -461,7 +551,7 @@ fn information() {
         for _ in 0..100 {
             let surface = Surface::random(&mut b, &format_of(20));
             let (_, f) = surface.bind(&mut b, "");
-            let f = Fields { nsa: false, dim: b.below(6) as u32, ..f };
+            let f = Fields { separate: separate(&mut b, 1, false), dim: b.below(6) as u32, ..f };
             let exec = b.exec();
             b.rig.w.set_exec(exec);
             let levels: Vec<usize> = (0..LANES).map(|_| b.below(surface.levels + 1)).collect();
@@ -485,13 +575,14 @@ fn information() {
 fn atomics() {
     for mut b in MemoryModel::images(204) {
         for name in names(&b, "image_atomic") {
+            let row = Encoding::Mimg.rows().iter().find(|row| row.name == name).unwrap();
             for trial in 0..40 {
                 let (format, bytes) = [(20, 4), (48, 8), (46, 4), (51, 8)][trial % 4];
                 let surface = Surface::random(&mut b, &format_of(format));
                 let op = Op {
                     name,
                     encoding: Encoding::Mimg,
-                    kind: name.strip_prefix("image_atomic_").unwrap(),
+                    kind: operation(row).strip_prefix("image_atomic_").unwrap(),
                     bytes,
                 };
                 let (lanes, f) = surface.bind(&mut b, name);
@@ -553,7 +644,8 @@ fn faults(change: impl Fn(&mut [u32; 8], &mut Fields)) -> String {
         first_level: 0,
         levels: 1,
     };
-    let (mut words, mut fields) = (surface.words(true), Fields { dim: 1, dmask: 1, ..Fields::default() });
+    let (mut words, mut fields) =
+        (surface.words(Generation::Gfx11), Fields { dim: 1, dmask: 1, ..Fields::default() });
     change(&mut words, &mut fields);
     for (n, word) in words.into_iter().enumerate() {
         b.rig.w.set_s32(8 + n as u16, word);
@@ -598,7 +690,7 @@ fn a_texel_outside_of_every_allocation_faults() {
     let mut surface = Surface::random(&mut b, &format_of(20));
     surface.base = b.model.bases[0] + (1 << 40);
     let (_, f) = surface.bind(&mut b, "image_load");
-    let f = Fields { a16: false, nsa: false, ..f };
+    let f = Fields { a16: false, ..f };
     (10..14).for_each(|v| (0..LANES).for_each(|lane| b.set(v, lane, 0)));
     for name in ["image_load", "image_store", "image_atomic_add"] {
         let f = Fields { dmask: 1, ..f };

@@ -107,9 +107,9 @@ pub(crate) struct Inst {
     /// Of memory instructions, the bits of [`flag`] that are set. Of vector instructions, bit `n` says that source `n`
     /// is a vector.
     pub(crate) flags: u16,
-    /// Immediate, or offset.
+    /// Immediate, or offset. Of MIMG on gfx10, the fourth dword, which names registers.
     pub(crate) imm: u32,
-    /// The index of the instruction to which a direct branch jumps.
+    /// The index of the instruction to which a direct branch jumps. Of MIMG on gfx10, the fifth dword.
     pub(crate) target: u32,
     /// The position, in dwords from the start of the code.
     pub(crate) pc: u32,
@@ -123,6 +123,8 @@ pub(crate) struct Inst {
 
 /// Bits of `Inst::flags`. All but `ILLEGAL` are for memory instructions.
 pub(crate) mod flag {
+    use amdgpu_isa::Generation;
+
     /// glc: an atomic returns the previous value; sc0 on gfx942.
     pub(crate) const GLC: u16 = 1;
     /// slc: system level coherent; nt on gfx942.
@@ -145,8 +147,24 @@ pub(crate) mod flag {
     /// MUBUF, with [`LDS`]: the address in M0 has 18 bits, as gfx950 has more than 64 KiB of LDS; otherwise 16.
     pub(crate) const WIDE_M0: u16 = 512;
 
-    /// MUBUF, MTBUF: the descriptor is one of gfx11.
-    pub(crate) const GFX11: u16 = 1024;
+    /// SMEM, MUBUF, MTBUF, MIMG: where the two bits of the generation are, whose addresses and descriptors the instruction has.
+    const GENERATION_AT: u32 = 10;
+
+    /// Returns the bits that say whose addresses and descriptors an instruction has.
+    pub(crate) fn of_generation(generation: Generation) -> u16 {
+        (generation as u16) << GENERATION_AT
+    }
+
+    /// Returns whose addresses and descriptors an instruction of SMEM, MUBUF, MTBUF or MIMG has.
+    #[inline(always)]
+    pub(crate) fn generation(flags: u16) -> Generation {
+        match flags >> GENERATION_AT & 3 {
+            0 => Generation::Gfx9,
+            1 => Generation::Gfx10,
+            2 => Generation::Gfx11,
+            _ => Generation::Gfx12,
+        }
+    }
 
     /// Returns the flags that are given with `true`.
     pub(crate) fn where_set<const N: usize>(flags: [(u16, bool); N]) -> u16 {

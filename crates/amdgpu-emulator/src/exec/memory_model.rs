@@ -6,7 +6,7 @@ use amdgpu_isa::{Encoding, Target};
 use crate::exec::level::SimdLevel;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::LANES;
-use crate::testing::test_wave::{Random, TestWave, op, operation};
+use crate::testing::test_wave::{RDNA, Random, TestWave, op, operation};
 
 /// The size of each lane's private memory in these tests, in bytes.
 pub(crate) const SCRATCH: u32 = 96;
@@ -116,9 +116,9 @@ impl MemoryModel {
         MemoryModel::of_both_sizes(&Target::GFX11, seed)
     }
 
-    /// Returns the models of [`of_both_sizes`](MemoryModel::of_both_sizes) for gfx12.
-    pub(crate) fn gfx12(seed: u64) -> impl Iterator<Item = MemoryModel> {
-        MemoryModel::of_both_sizes(&[Target::Gfx12], seed)
+    /// Returns the models of [`of_both_sizes`](MemoryModel::of_both_sizes) for the targets of RDNA.
+    pub(crate) fn rdna(seed: u64) -> impl Iterator<Item = MemoryModel> {
+        MemoryModel::of_both_sizes(&RDNA, seed)
     }
 
     /// Returns models of waves of 64 and of 32 lanes, for each of some targets and each SIMD level that the host has.
@@ -143,7 +143,9 @@ impl MemoryModel {
 
     /// Returns the models of the targets that have image instructions.
     pub(crate) fn images(seed: u64) -> impl Iterator<Item = MemoryModel> {
-        MemoryModel::every(seed).filter(|b| b.rig.target == Target::Gfx90a || b.rig.target.is_gfx11())
+        let targets = &[Target::Gfx11, Target::Gfx115, Target::Gfx12, Target::Gfx103];
+        let gfx9 = MemoryModel::all(seed).filter(|b| b.rig.target == Target::Gfx90a);
+        gfx9.chain(MemoryModel::of_both_sizes(targets, seed))
     }
 
     /// Copies the model's memory to the wave's.
@@ -175,9 +177,9 @@ impl MemoryModel {
         }
     }
 
-    /// Returns the models of [`all`](MemoryModel::all) and of [`gfx11`](MemoryModel::gfx11).
+    /// Returns the models of [`all`](MemoryModel::all) and of [`rdna`](MemoryModel::rdna).
     pub(crate) fn every(seed: u64) -> impl Iterator<Item = MemoryModel> {
-        MemoryModel::all(seed).chain(MemoryModel::gfx11(seed))
+        MemoryModel::all(seed).chain(MemoryModel::rdna(seed))
     }
 
     /// Returns a random EXEC: often all lanes of the wave, rarely none.

@@ -94,6 +94,8 @@ pub(crate) mod gfx11_control_tests;
 #[cfg(test)]
 pub(crate) mod gfx11_tests;
 #[cfg(test)]
+mod gfx12_audit_tests;
+#[cfg(test)]
 pub(crate) mod gfx12_matrix_tests;
 #[cfg(test)]
 mod gws_tests;

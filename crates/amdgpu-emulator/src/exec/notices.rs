@@ -144,8 +144,23 @@ impl ExecContext {
     /// Loads the element of one lane from LDS; `None` if it is out of bounds.
     pub(crate) fn load_lds<E: Element>(&mut self, who: Who, offset: u32) -> Option<E> {
         let value = self.lds.load_one(offset);
-        value
-            .or_else(|| self.past_lds(who, AccessKind::Read, offset, E::SIZE).then(|| E::from_bytes([0; 16])))
+        value.or_else(|| {
+            self.past_lds(who, AccessKind::Read, offset, E::SIZE)
+                .then(|| E::from_bytes(self.dwords_before_end(offset, E::SIZE)))
+        })
+    }
+
+    /// Returns the dwords of `size` bytes of LDS that are before its end, as those of gfx12 are loaded (RDNA4 ISA, 3.3.5.1). The others
+    /// are 0, on other targets all.
+    fn dwords_before_end(&self, offset: u32, size: usize) -> [u8; 16] {
+        let mut bytes = [[0; 4]; 4];
+        if self.code.target.is_gfx12() {
+            for (n, dword) in (0..).zip(&mut bytes[..size / 4]) {
+                let at = offset.checked_add(4 * n);
+                *dword = at.and_then(|at| self.lds.load_u32(at)).unwrap_or(0).to_le_bytes();
+            }
+        }
+        bytemuck::must_cast(bytes)
     }
 
     /// As [`load_lds`](Self::load_lds), for an atomic. Past the end its result is not stored.
@@ -158,7 +173,19 @@ impl ExecContext {
 
     /// Stores the element of one lane to LDS; `None` if it is out of bounds.
     pub(crate) fn store_lds<E: Element>(&mut self, who: Who, offset: u32, value: E) -> Option<()> {
-        let stored = self.lds.store_one(offset, value);
-        stored.or_else(|| self.past_lds(who, AccessKind::Write, offset, E::SIZE).then_some(()))
+        if let Some(stored) = self.lds.store_one(offset, value) {
+            return Some(stored);
+        }
+        if !self.past_lds(who, AccessKind::Write, offset, E::SIZE) {
+            return None;
+        }
+        // Of gfx12, the bytes before the end are stored (RDNA4 ISA, 3.3.5.1).
+        if self.code.target.is_gfx12() {
+            for (n, byte) in (0..).zip(value.to_bytes().into_iter().take(E::SIZE)) {
+                let at = offset.checked_add(n);
+                at.and_then(|at| self.lds.store_one(at, byte));
+            }
+        }
+        Some(())
     }
 }

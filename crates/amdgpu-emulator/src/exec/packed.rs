@@ -146,12 +146,12 @@ pub(crate) trait Packed {
     }
 }
 
-/// Clamps a value to 0..1.
+/// Clamps a value to 0..1. -0 becomes +0 (RDNA3 ISA, 7.5; RDNA4 ISA, 7.7).
 #[inline(always)]
 pub(crate) fn unit<T: Float>(m: Mode, x: T) -> T {
-    let low = if x.lt(T::ZERO) { T::ZERO } else { x };
-    let high = if T::ONE.lt(low) { T::ONE } else { low };
-    if m.dx10_clamp() && x.is_nan() { T::ZERO } else { high }
+    let upper = if T::ONE.lt(x) { T::ONE } else { x };
+    let keep = T::ZERO.lt(upper) | (x.is_nan() & !m.dx10_clamp());
+    if keep { upper } else { T::ZERO }
 }
 
 /// A floating-point operation of two sources as a packed one.

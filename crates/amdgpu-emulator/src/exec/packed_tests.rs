@@ -2,12 +2,12 @@
 //! and searches for f16, numbers of any length (`exact`) for f32 and other roundings, wide integers for integers.
 //! Covers all modifiers, operands, targets and levels.
 
-use amdgpu_isa::{Encoding, Target};
+use amdgpu_isa::{Encoding, Row, Target};
 
 use crate::exec::level::SimdLevel;
 use crate::exec::number::exact;
 use crate::state::wave::{LANES, Mode};
-use crate::testing::test_wave::{Random, TestWave};
+use crate::testing::test_wave::{RDNA, Random, TestWave, operation};
 
 crate::testing::tally::verified!(
     packed_halves,
@@ -20,7 +20,7 @@ crate::testing::tally::verified!(
     dot_products,
     dot_product_of_halves,
     dot_product_of_bf16,
-    dot_product_of_bf16_on_gfx11,
+    dot_product_of_bf16_on_rdna,
     accumulation_registers_move
 );
 
@@ -124,6 +124,7 @@ fn random_single(random: &mut Random) -> u32 {
 
 /// The test of one instruction.
 struct Case<'a> {
+    /// The name, or that of the operation on gfx9: gfx12 has another one for `v_pk_min_f16`.
     name: &'a str,
     sources: usize,
     fill: &'a dyn Fn(&mut Random) -> u32,
@@ -135,11 +136,11 @@ struct Case<'a> {
     mode: u32,
 }
 
-/// Returns waves at each SIMD level that the host has, on gfx11 of both sizes.
+/// Returns waves at each SIMD level that the host has, on RDNA of both sizes.
 fn waves(target: Target) -> Vec<TestWave> {
     let levels = || SimdLevel::ALL.into_iter().filter(|level| level.is_available());
     let large = levels().map(|level| TestWave::new(target, level));
-    let small = levels().filter(|_| target.is_gfx11()).map(|level| TestWave::wave32(target, level));
+    let small = levels().filter(|_| target.is_rdna()).map(|level| TestWave::wave32(target, level));
     large.chain(small).collect()
 }
 
@@ -150,7 +151,8 @@ fn check(case: &Case, random: &mut Random) {
 fn check_on(targets: &[Target], case: &Case, random: &mut Random) {
     for &target in targets {
         // Some are gfx950's alone.
-        let mut rows = Encoding::Vop3p.rows().iter().filter(|row| row.name == case.name);
+        let named = |row: &&Row| row.name == case.name || operation(row) == case.name;
+        let mut rows = Encoding::Vop3p.rows().iter().filter(named);
         let Some(op) = rows.find_map(|row| row.opcode(target)).map(u32::from) else { continue };
         for mut rig in waves(target) {
             let level = rig.level;
@@ -244,7 +246,7 @@ fn fma_half(a: u16, b: u16, c: u16) -> u16 {
 fn unit_half(x: u16) -> u16 {
     let value = half_value(x);
     match value {
-        v if v.is_nan() || v < 0.0 => 0,
+        v if v.is_nan() || v <= 0.0 => 0,
         v if v > 1.0 => 0x3c00,
         _ => x,
     }
@@ -289,7 +291,9 @@ fn packed_halves() {
         if least { v.into_iter().min_by(ordered).unwrap() } else { v.into_iter().max_by(ordered).unwrap() }
     };
     type Op<'a> = (&'a str, usize, &'a dyn Fn([u16; 3]) -> u16);
-    let ops: [Op; 7] = [
+    let ops: [Op; 9] = [
+        ("v_pk_minimum_f16", 2, &|v| extreme([v[0], v[1], v[1]], true)),
+        ("v_pk_maximum_f16", 2, &|v| extreme([v[0], v[1], v[1]], false)),
         ("v_pk_minimum3_f16", 3, &|v| extreme(v, true)),
         ("v_pk_maximum3_f16", 3, &|v| extreme(v, false)),
         ("v_pk_fma_f16", 3, &|v| fma_half(v[0], v[1], v[2])),
@@ -359,10 +363,11 @@ fn packed_halves_in_other_modes() {
     }
 }
 
-/// On gfx11, a mode that keeps denormals of sources keeps those of results (RDNA3 ISA, notes of `V_MIN_F32`).
+/// On RDNA, a mode that keeps denormals of sources keeps those of results (RDNA3 ISA, notes of `V_MIN_F32`; RDNA4 ISA, of
+/// `V_MIN_NUM_F32`).
 fn packed_extremes_of_denormals() {
     let mut random = Random::new(18);
-    for (targets, keeps) in [(&Target::GFX9[..], false), (&Target::GFX11, true)] {
+    for (targets, keeps) in [(&Target::GFX9[..], false), (&RDNA, true)] {
         for (name, least) in [("v_pk_min_f16", true), ("v_pk_max_f16", false)] {
             let case = Case {
                 name,
@@ -444,7 +449,7 @@ fn same_single(a: u32, b: u32) -> bool {
 
 fn unit_single(x: u32) -> u32 {
     match f32::from_bits(x) {
-        v if v.is_nan() || v < 0.0 => 0,
+        v if v.is_nan() || v <= 0.0 => 0,
         v if v > 1.0 => 1f32.to_bits(),
         _ => x,
     }
@@ -623,12 +628,14 @@ fn dot_products() {
 
 /// The source is CDNA2 ISA, 6.4, and CDNA3 ISA, 6.4: floating-point `V_DOT2` instructions don't support denormal and
 /// rounding modes, and flush denormal inputs and outputs. LLVM's `SITargetLowering::performFMACombine` says the same of
-/// the f32 operand and the result. (PyTorch's notes name MI200 alone; they are older than MI300.) On gfx11 the product of the first
-/// pair is added first (RDNA3.5 ISA, `V_DOT2_F32_F16`).
+/// the f32 operand and the result. (PyTorch's notes name MI200 alone; they are older than MI300.) On RDNA the product of the first
+/// pair is added first (RDNA3.5 and RDNA4 ISA, `V_DOT2_F32_F16`), and on gfx12 inline constants are in both halves (RDNA4 ISA, 7.2.2).
 fn dot_product_of_halves() {
     let mut random = Random::new(12);
-    let orders: [(&[Target], [usize; 2]); 2] = [(&Target::GFX9, [1, 0]), (&Target::GFX11, [0, 1])];
-    for (mode, (targets, [first, second])) in
+    // Which product is first, and whether inline constants are in both halves.
+    let orders: [(&[Target], [usize; 2], bool); 3] =
+        [(&Target::GFX9, [1, 0], false), (&Target::GFX11, [0, 1], false), (&[Target::Gfx12], [0, 1], true)];
+    for (mode, (targets, [first, second], replicates)) in
         [0x3f0, 0x3f2, 0x300, 0x3ff].into_iter().flat_map(|mode| orders.map(|order| (mode, order)))
     {
         let case = Case {
@@ -642,7 +649,10 @@ fn dot_product_of_halves() {
             },
             want: &|code, read, _| {
                 let [a, b] = [0, 1].map(|n| {
-                    halves(code, n, read(code.src[n], true), true).map(|half| {
+                    let x = read(code.src[n], true);
+                    let is_inline = matches!(code.src[n], 128..=208 | 240..=248);
+                    let x = if replicates && is_inline { x & 0xffff | x << 16 } else { x };
+                    halves(code, n, x, true).map(|half| {
                         let half = if half & 0x7c00 != 0 { half } else { half & 0x8000 };
                         u64::from(half::f16::from_bits(half).to_f32().to_bits())
                     })
@@ -700,8 +710,8 @@ fn dot_product_of_bf16() {
     }
 }
 
-/// On gfx11 the third source comes first, and has a sign.
-fn dot_product_of_bf16_on_gfx11() {
+/// On RDNA the third source comes first, and has a sign.
+fn dot_product_of_bf16_on_rdna() {
     let mut random = Random::new(16);
     for mode in [0x3f0, 0x3f2, 0x300] {
         let m = Mode(mode);
@@ -712,7 +722,13 @@ fn dot_product_of_bf16_on_gfx11() {
             want: &|code, read, _| {
                 let [a, b] = [0, 1].map(|n| {
                     let x = read(code.src[n], false);
-                    let x = if (240..=248).contains(&code.src[n]) { x >> 16 } else { x };
+                    // Inline constants are in both halves.
+                    let both = |x: u32| x & 0xffff | x << 16;
+                    let x = match code.src[n] {
+                        240..=248 => both(x >> 16),
+                        128..=208 => both(x),
+                        _ => x,
+                    };
                     halves(code, n, x, true)
                         .map(|half| u64::from(flush_single(u32::from(half) << 16, m.denorm32() & 1)))
                 });
@@ -727,7 +743,7 @@ fn dot_product_of_bf16_on_gfx11() {
             same: &same_single,
             mode,
         };
-        check_on(&Target::GFX11, &case, &mut random);
+        check_on(&RDNA, &case, &mut random);
     }
 }
 

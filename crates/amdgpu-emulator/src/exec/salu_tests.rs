@@ -4,13 +4,13 @@ use amdgpu_isa::{Encoding, Target, Ty};
 
 use crate::exec::level::SimdLevel;
 use crate::state::wave::sreg;
-use crate::testing::test_wave::{Random, TestWave, operation};
+use crate::testing::test_wave::{RDNA, Random, TestWave, operation};
 
 crate::testing::tally::verified!(
     arithmetic_agrees_with_wide_integers,
     exec_masks,
-    exec_masks_of_gfx11,
-    relative_moves_of_gfx11
+    exec_masks_of_rdna,
+    relative_moves_of_rdna
 );
 
 fn sext(a: u64, bits: u32) -> i128 {
@@ -134,6 +134,10 @@ fn reference(name: &str, a: u64, b: u64, old: u64, scc: bool) -> Option<Outcome>
         "bitcmp1_b64" => cmp(a >> (b % 64) & 1 == 1),
         "movk_i32" => keep(sext(a, 16) as u64),
         "cmovk_i32" => keep(if scc { sext(a, 16) as u64 } else { old }),
+        // Neither has a carry nor writes SCC (RDNA4 ISA, `S_ADD_NC_U64`, `S_MUL_U64`).
+        "add_nc_u64" => keep((a as u128 + b as u128) as u64),
+        "sub_nc_u64" => keep((ua - ub) as u64),
+        "mul_u64" => keep((a as u128).wrapping_mul(b as u128) as u64),
         "addk_i32" => {
             let s = sext(old, 32) + sext(a, 16);
             Some((Some(s as u64 & mask), Some(!fits(s, true))))
@@ -207,6 +211,9 @@ fn elsewhere(name: &str) -> bool {
         "_f32",
         "sendmsg",
         "waitcnt",
+        "barrier",
+        "alloc_vgpr",
+        "sleep_var",
         "version",
         "subvector",
     ];
@@ -334,9 +341,9 @@ fn relative_moves_and_constants() {
     assert_eq!(rig.w.s64(12), 0x0002_0000_0000_0000);
 }
 
-/// The instructions of gfx11 that change EXEC_LO, in waves of 64 and of 32, whose EXEC_HI stays. On gfx11, those of 64 bits have other
+/// The instructions of RDNA that change EXEC_LO, in waves of 64 and of 32, whose EXEC_HI stays. On RDNA, those of 64 bits have other
 /// names.
-fn exec_masks_of_gfx11() {
+fn exec_masks_of_rdna() {
     let mut random = Random::new(3);
     type Bit = fn(bool, bool) -> bool;
     let operations: [(&str, Bit); 10] = [
@@ -351,7 +358,7 @@ fn exec_masks_of_gfx11() {
         ("and_not1", |a, e| a && !e),
         ("or_not1", |a, e| a || !e),
     ];
-    for target in Target::GFX11 {
+    for target in RDNA {
         let level = SimdLevel::best();
         for mut rig in [TestWave::new(target, level), TestWave::wave32(target, level)] {
             for (name, bit) in operations {
@@ -387,10 +394,10 @@ fn exec_masks_of_gfx11() {
     }
 }
 
-/// `s_movrelsd_2_b32` has an index for the source and one for the destination. gfx11 has SGPRs up to s105.
-fn relative_moves_of_gfx11() {
+/// `s_movrelsd_2_b32` has an index for the source and one for the destination. RDNA has SGPRs up to s105.
+fn relative_moves_of_rdna() {
     let mut random = Random::new(4);
-    for target in Target::GFX11 {
+    for target in RDNA {
         let mut rig = TestWave::new(target, SimdLevel::best());
         for _ in 0..200 {
             let mut model: Vec<u32> = (0..106).map(|_| random.next() as u32).collect();

@@ -8,7 +8,7 @@ use half::f16;
 
 use crate::exec::buffer_format::Format;
 use crate::exec::cube;
-use crate::exec::image::{Address, Shape, fields_of, image_of, is_gfx11};
+use crate::exec::image::{Address, Shape, fields_of, generation, image_of, is_gfx9};
 use crate::exec::image_descriptor::{Image, View};
 use crate::exec::inst::Inst;
 use crate::exec::sampler::{LEVEL_BITS, Levels, Sampler};
@@ -82,9 +82,9 @@ impl Sampling {
         let f = fields_of(i);
         let mut form = SampleForm::of(i.row).ok_or("an unknown form of sample")?;
         let Some(image) = image_of(w, i, &f)? else { return Ok(None) };
-        let sampler = Sampler::of(std::array::from_fn(|n| w.s32(i.sdst + n as u16)), is_gfx11(i))?;
+        let sampler = Sampler::of(std::array::from_fn(|n| w.s32(i.sdst + n as u16)), generation(i))?;
         let shape = Shape::of(i, &f, &image)?;
-        if !is_gfx11(i) {
+        if is_gfx9(i) {
             // It is what gfx90a has in place of `image_sample_lz`: no program for it has lanes of a screen.
             form.level = SampleLevel::Zero;
         }

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use amdgpu_isa::Generation;
 use half::f16;
 
 use crate::exec::buffer_tests::component;
@@ -15,7 +16,7 @@ use crate::testing::test_wave::Random;
 const SIZE: usize = 1 << 16;
 /// The number of gfx11's first format with sRGB, and of its kind of numbers.
 const SRGB: [(u32, &[u32]); 3] = [(64, &[8]), (65, &[8, 8]), (66, &[8, 8, 8, 8])];
-const SRGB_NUMBERS: u32 = 9;
+pub(crate) const SRGB_NUMBERS: u32 = 9;
 
 /// Returns the formats that samplers read.
 pub(crate) fn sampled_formats() -> Vec<TexelFormat> {
@@ -86,9 +87,9 @@ impl Texture {
     }
 
     /// Returns the descriptor.
-    pub(crate) fn words(&self, is_gfx11: bool) -> [u32; 8] {
-        let mut words = self.surface.words(is_gfx11);
-        let (word, at) = if is_gfx11 { (3, 25) } else { (4, 29) };
+    pub(crate) fn words(&self, generation: Generation) -> [u32; 8] {
+        let mut words = self.surface.words(generation);
+        let (word, at) = if generation == Generation::Gfx9 { (4, 29) } else { (3, 25) };
         words[word] |= (self.border_order as u32) << at;
         words
     }
@@ -168,8 +169,10 @@ impl Filter {
         }
     }
 
-    /// Returns the descriptor, by the bits that RDNA3 ISA, table 51, numbers.
-    pub(crate) fn words(&self) -> [u32; 4] {
+    /// Returns the descriptor, by the bits that RDNA3 ISA, table 51, numbers. On gfx12 the levels have 13 bits (ROCm's
+    /// `resource_gfx12.h`).
+    pub(crate) fn words(&self, generation: Generation) -> [u32; 4] {
+        let bits = if generation == Generation::Gfx12 { 13 } else { 12 };
         let [x, y, z] = self.modes;
         let flags = [(self.unnormalized, 15), (self.truncates, 27), (self.separates_faces, 28)];
         let flags = flags.into_iter().fold(0, |all, (set, at)| all | u32::from(set) << at);
@@ -177,7 +180,7 @@ impl Filter {
         let filters = self.magnified << 20 | self.minified << 22 | self.deep << 24 | self.levels << 26;
         [
             x | y << 3 | z << 6 | self.compare << 12 | flags,
-            self.least | self.largest << 12,
+            self.least | self.largest << bits,
             bias | filters,
             self.border << 30,
         ]

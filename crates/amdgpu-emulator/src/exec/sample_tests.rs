@@ -1,8 +1,9 @@
 //! Compares MIMG with samplers with [`sample_model`](crate::exec::sample_model).
 
+use amdgpu_isa::Generation;
 use half::f16;
 
-use crate::exec::image_tests::{Fields, address_register, encode, format_of, names};
+use crate::exec::image_tests::{Fields, address_register, encode, format_of, names, separate};
 use crate::exec::memory_model::MemoryModel;
 use crate::exec::sample_model::{Filter, Named, Reference, Request, Seen, Texture, sampled_formats};
 use crate::report::fault::FaultCause;
@@ -35,7 +36,7 @@ impl Trial {
     pub(crate) fn random(b: &mut MemoryModel, name: &'static str) -> Trial {
         let mut named = Named::of(name);
         // gfx90a has no `image_sample_lz`, for which it has this.
-        named.zero |= !b.rig.target.is_gfx11();
+        named.zero |= b.rig.target.generation() == Generation::Gfx9;
         let dim = if named.gathers { [1, 3, 5][b.below(3)] } else { b.below(6) as u32 };
         let formats = sampled_formats();
         let format = loop {
@@ -47,12 +48,10 @@ impl Trial {
         let texture = Texture::random(b, format, dim);
         let filter = Filter::random(b, &texture);
         let unorm = filter.unnormalized && b.below(2) == 0;
-        let is_gfx11 = b.rig.target.is_gfx11();
         let fields = Fields {
             dmask: if named.gathers { 1 << b.below(4) } else { 1 + b.below(15) as u32 },
             d16: b.below(4) == 0,
             sampler: Some(unorm),
-            nsa: is_gfx11 && b.below(2) == 0,
             ..texture.surface.fields(b)
         };
         let requests = (0..LANES).map(|_| Trial::request(b, &texture, &filter, named, fields)).collect();
@@ -134,16 +133,15 @@ impl Trial {
     }
 
     fn bind(&mut self, b: &mut MemoryModel) {
-        let is_gfx11 = b.rig.target.is_gfx11();
-        for (n, word) in self.texture.words(is_gfx11).into_iter().enumerate() {
+        let generation = b.rig.target.generation();
+        for (n, word) in self.texture.words(generation).into_iter().enumerate() {
             b.rig.w.set_s32(8 + n as u16, word);
         }
-        for (n, word) in self.filter.words().into_iter().enumerate() {
+        for (n, word) in self.filter.words(generation).into_iter().enumerate() {
             b.rig.w.set_s32(16 + n as u16, word);
         }
         b.scramble(10..40);
-        // One register needs no third dword.
-        self.fields.nsa &= self.address(0).len() > 1;
+        self.fields.separate = separate(b, self.address(0).len(), true);
         for lane in 0..LANES {
             for (n, value) in self.address(lane).into_iter().enumerate() {
                 b.set(address_register(self.fields, n), lane, value);
@@ -229,8 +227,8 @@ fn check(b: &mut MemoryModel, trial: &Trial, seen: &Seen) -> usize {
 fn run(seed: u64, start: &str, trials: usize) {
     let (mut compared, seen) = (0, Seen::default());
     for mut b in MemoryModel::images(seed) {
-        for name in names(&b, start).into_iter().filter(|name| *name != "image_gather4h") {
-            let trials = if b.rig.target.is_gfx11() { trials } else { 60 };
+        for name in names(&b, start) {
+            let trials = if b.rig.target.is_rdna() { trials } else { 60 };
             for _ in 0..trials {
                 let trial = Trial::random(&mut b, name);
                 compared += check(&mut b, &trial, &seen);
@@ -283,8 +281,8 @@ fn levels() {
 fn faults(name: &'static str, change: impl Fn(&mut [u32; 8], &mut [u32; 4], &mut Fields)) -> String {
     let mut b = MemoryModel::gfx11(214).next().unwrap();
     let texture = Texture::random(&mut b, &format_of(42), 1);
-    let (mut image, mut fields) = (texture.surface.words(true), texture.surface.fields(&mut b));
-    let mut sampler = Filter { largest: 4095, ..Filter::default() }.words();
+    let (mut image, mut fields) = (texture.surface.words(Generation::Gfx11), texture.surface.fields(&mut b));
+    let mut sampler = Filter { largest: 4095, ..Filter::default() }.words(Generation::Gfx11);
     fields = Fields { dmask: 1, sampler: Some(false), a16: false, ..fields };
     change(&mut image, &mut sampler, &mut fields);
     for (n, word) in image.into_iter().chain(sampler).enumerate() {

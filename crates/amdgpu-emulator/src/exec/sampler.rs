@@ -1,5 +1,8 @@
 //! Sampler descriptors: the fields of the four SGPRs that image instructions with a sampler take (RDNA3 ISA, 10.6, table 51; Vega ISA,
-//! "Image sampler resource descriptor"), which are the same on gfx9 and gfx11 as far as they are modelled.
+//! "Image sampler resource descriptor"), which are the same on all generations as far as they are modelled, but for the levels of gfx12.
+
+use amdgpu_isa::Generation;
+use amdgpu_isa::image::SamplerField;
 
 /// Bits of a level after the binary point.
 pub(crate) const LEVEL_BITS: u32 = 8;
@@ -99,12 +102,12 @@ impl Sampler {
     ///
     /// # Errors
     /// What is not modelled.
-    pub(crate) fn of(words: [u32; 4], is_gfx11: bool) -> Result<Sampler, String> {
+    pub(crate) fn of(words: [u32; 4], generation: Generation) -> Result<Sampler, String> {
         let field = |word: usize, at: u32, bits: u32| words[word] >> at & ((1 << bits) - 1);
-        refuse(&words, is_gfx11)?;
+        refuse(&words, generation)?;
         let [x, y, z] = [0, 3, 6].map(|at| Addressing::of(field(0, at, 3)));
         let addressing = [x?, y?, z?];
-        let level = |value: u32| f64::from(value) / f64::from(1 << LEVEL_BITS);
+        let level = |field: SamplerField| field.get(generation, &words) as f64 / f64::from(1 << LEVEL_BITS);
         let signed = |value: u32, bits: u32| f64::from((value << (32 - bits)) as i32 >> (32 - bits));
         let is_linear = |number: u32| match number {
             0 => Ok(false),
@@ -126,8 +129,8 @@ impl Sampler {
             unnormalized: field(0, 15, 1) != 0,
             truncates: field(0, 27, 1) != 0,
             joins_faces: field(0, 28, 1) == 0,
-            least: level(field(1, 0, 12)),
-            largest: level(field(1, 12, 12)),
+            least: level(SamplerField::MinLod),
+            largest: level(SamplerField::MaxLod),
             // 8 bits after the point, and 4 of the second bias.
             bias: signed(field(2, 0, 14), 14) / 256.0 + signed(field(2, 14, 6), 6) / 16.0,
             magnified: is_linear(field(2, 20, 2))?,
@@ -168,21 +171,26 @@ impl Sampler {
 }
 
 /// Refuses what changes a result and is not modelled.
-fn refuse(words: &[u32; 4], is_gfx11: bool) -> Result<(), String> {
+fn refuse(words: &[u32; 4], generation: Generation) -> Result<(), String> {
     // Word, first bit, number of bits.
     let common = [
         ((0, 19, 1), "samplers that truncate the weights of filters (mc_coord_trunc)"),
         ((0, 20, 1), "samplers that force sRGB (force_degamma)"),
         ((0, 29, 2), "samplers that return the minimum or the maximum (filter_mode)"),
-        ((1, 24, 8), "samplers that mix levels less than asked (perf_mip, perf_z)"),
     ];
-    let own = if is_gfx11 {
-        [((0, 31, 1), "samplers that read sRGB as linear (skip_degamma)"); 2]
-    } else {
-        [
-            ((3, 12, 1), "samplers that read sRGB as linear (skip_degamma)"),
+    let degamma = "samplers that read sRGB as linear (skip_degamma)";
+    let performance = "samplers that mix levels less than asked (perf_mip, perf_z)";
+    let own = match generation {
+        Generation::Gfx9 => [
+            ((1, 24, 8), performance),
+            ((3, 12, 1), degamma),
             ((2, 28, 1), "samplers that round levels before they limit them (mip_point_preclamp)"),
-        ]
+        ],
+        Generation::Gfx10 | Generation::Gfx11 => {
+            [((1, 24, 8), performance), ((0, 31, 1), degamma), ((0, 31, 1), degamma)]
+        }
+        // The largest level has a bit more on each side.
+        Generation::Gfx12 => [((1, 26, 6), performance), ((0, 31, 1), degamma), ((0, 31, 1), degamma)],
     };
     let mut all = common.into_iter().chain(own);
     let found = all

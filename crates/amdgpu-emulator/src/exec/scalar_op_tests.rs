@@ -1,4 +1,4 @@
-//! Compares the float instructions of the SALU with exact numbers, rounded once, in any mode.
+//! Compares the float instructions of the SALU, which gfx11.5 and gfx12 have, with exact numbers, rounded once, in any mode.
 
 use std::cmp::Ordering;
 
@@ -7,6 +7,7 @@ use amdgpu_isa::{Encoding, Row, Target, Ty};
 
 use crate::exec::level::SimdLevel;
 use crate::exec::number::exact::{self, Exact};
+use crate::exec::valu_tests::of_gfx12;
 use crate::state::wave::Mode;
 use crate::testing::test_wave::{Random, TestWave};
 
@@ -67,6 +68,9 @@ fn extreme(mode: Mode, size: u32, a: u64, b: u64, max: bool) -> u64 {
     if mode.ieee() && signals(y, b) {
         return b | quiet;
     }
+    if x.is_nan() && y.is_nan() && mode.prefers_numbers() {
+        return a | quiet;
+    }
     if y.is_nan() {
         return a;
     }
@@ -83,6 +87,16 @@ fn extreme(mode: Mode, size: u32, a: u64, b: u64, max: bool) -> u64 {
     if first { a } else { b }
 }
 
+/// Returns the IEEE 754-2019 minimum or maximum: a NaN is the result, and zeros are ordered by their signs (RDNA4 ISA, `S_MINIMUM_F32`).
+fn ordered(size: u32, a: u64, b: u64, max: bool) -> u64 {
+    let (x, y) = (value(a, size), value(b, size));
+    if x.is_nan() || y.is_nan() {
+        return if x.is_nan() { a } else { b };
+    }
+    let first = x.total_cmp(&y).is_lt() != max;
+    if first { a } else { b }
+}
+
 /// Returns the result for sources of which denormals are flushed.
 fn reference(name: &str, mode: Mode, [a, b, c]: [u64; 3]) -> u64 {
     let size = if name.ends_with("16") { 16 } else { 32 };
@@ -94,8 +108,10 @@ fn reference(name: &str, mode: Mode, [a, b, c]: [u64; 3]) -> u64 {
         "sub" => exact::add(size, round, a, b ^ sign),
         "mul" => exact::mul(size, round, a, b),
         "fmac" | "fmaak" | "fmamk" => exact::fma(size, round, a, b, c),
-        "min" => extreme(mode, size, a, b, false),
-        "max" => extreme(mode, size, a, b, true),
+        "min" | "min_num" => extreme(mode, size, a, b, false),
+        "max" | "max_num" => extreme(mode, size, a, b, true),
+        "minimum" => ordered(size, a, b, false),
+        "maximum" => ordered(size, a, b, true),
         "ceil" => whole(f64::ceil),
         "floor" => whole(f64::floor),
         "trunc" => whole(f64::trunc),
@@ -155,28 +171,29 @@ fn is_float(row: &Row) -> bool {
 
 fn floats() {
     let mut random = Random::new(71);
-    let mut seen = 0;
-    for wave32 in [false, true] {
-        let level = SimdLevel::best();
-        let new = if wave32 { TestWave::wave32 } else { TestWave::new };
-        let mut rig = new(Target::Gfx115, level);
-        for encoding in [Encoding::Sop1, Encoding::Sop2, Encoding::Sopc] {
-            let rows =
-                encoding.rows().iter().filter(|row| row.opcode(Target::Gfx115).is_some() && is_float(row));
-            for row in rows {
-                seen += 1;
-                for _ in 0..400 {
-                    one(&mut random, &mut rig, encoding, row);
+    // gfx12 has four minima and maxima more.
+    for (target, count) in [(Target::Gfx115, 15 + 15 + 28), (Target::Gfx12, 15 + 19 + 28)] {
+        for new in [TestWave::new, TestWave::wave32] {
+            let mut seen = 0;
+            let mut rig = new(target, SimdLevel::best());
+            for encoding in [Encoding::Sop1, Encoding::Sop2, Encoding::Sopc] {
+                let rows = encoding.rows().iter().filter(|row| row.opcode(target).is_some() && is_float(row));
+                for row in rows {
+                    seen += 1;
+                    for _ in 0..400 {
+                        one(&mut random, &mut rig, encoding, row);
+                    }
                 }
             }
+            assert_eq!(seen, count);
         }
     }
-    assert_eq!(seen, 2 * (15 + 15 + 28));
 }
 
 fn one(random: &mut Random, rig: &mut TestWave, encoding: Encoding, row: &Row) {
     let name = row.name;
-    let mode = Mode(random.next() as u32 & 0x3ff);
+    let mode = random.next() as u32 & 0x3ff;
+    let mode = if rig.target.is_gfx12() { of_gfx12(mode) } else { Mode(mode) };
     let size = if name.ends_with("f16") { 16 } else { 32 };
     let given: [u32; 3] = [(); 3].map(|()| sample(random, size));
     let scc = random.next() & 1 != 0;

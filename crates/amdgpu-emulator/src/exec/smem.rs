@@ -4,6 +4,8 @@ use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
+use amdgpu_isa::Generation;
+
 use crate::exec::atomics::{Bits, Rmw};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
@@ -13,30 +15,36 @@ use crate::report::access::{AccessKind, LaneAddress, MemorySpace};
 use crate::report::fault::FaultCause;
 use crate::state::wave::{Mode, Wave};
 
-/// Returns the instruction's offset in bytes. The hardware ignores the low two bits of addresses.
+/// Returns the sum of a base and of the instruction's offsets, for an access of `size` bytes. The hardware ignores the bits below a
+/// dword, of loads of one or two bytes those below the number: on gfx12 in each part (RDNA4 ISA, 8.1.1), here on the others in the sum.
 #[inline(always)]
-fn offset(w: &Wave, i: &Inst) -> u64 {
+fn sum(w: &Wave, i: &Inst, base: u64, size: u64) -> u64 {
+    let aligned = |v: u64| v & !(size.min(4) - 1);
     let soffset = if i.sdst == NONE { 0 } else { u64::from(w.s32(i.sdst)) };
-    (i64::from(i.imm as i32) as u64).wrapping_add(soffset)
+    let mut parts = [base, i64::from(i.imm as i32) as u64, soffset];
+    if flag::generation(i.flags) == Generation::Gfx12 {
+        parts = parts.map(aligned);
+    }
+    aligned(parts[0].wrapping_add(parts[1]).wrapping_add(parts[2]))
 }
 
-/// Returns the guest address of an access through a 64-bit base.
+/// Returns the guest address of an access of `size` bytes through a 64-bit base.
 #[inline(always)]
-pub(crate) fn address(w: &Wave, i: &Inst) -> u64 {
-    w.s64(i.src[0]).wrapping_add(offset(w, i)) & !3
+pub(crate) fn address(w: &Wave, i: &Inst, size: u64) -> u64 {
+    sum(w, i, w.s64(i.src[0]), size)
 }
 
-/// Returns the guest address of an access through a buffer descriptor, and the number of its `dwords` that are in
-/// range. The others read as 0 and are not written (CDNA2 ISA, "Scalar memory reads", out-of-range rules).
+/// Returns the guest address of an access through a buffer descriptor, and how many of its `size` bytes are in range: whole dwords, or
+/// all of less than a dword. The others read as 0 and are not written (CDNA2 ISA, "Scalar memory reads", out-of-range rules).
 #[inline(always)]
-pub(crate) fn buffer_address(w: &Wave, i: &Inst, dwords: u64) -> (u64, u64) {
+pub(crate) fn buffer_address(w: &Wave, i: &Inst, size: u64) -> (u64, u64) {
     let (low, records) = (w.s64(i.src[0]), u64::from(w.s32(i.src[0] + 2)));
     let base = low & 0xffff_ffff_ffff;
     let stride = low >> 48 & 0x3fff;
     let bytes = if stride == 0 { records } else { records * stride };
-    let offset = offset(w, i) & !3;
-    let inside = (bytes.saturating_sub(offset) / 4).min(dwords);
-    (base.wrapping_add(offset) & !3, inside)
+    let (offset, unit) = (sum(w, i, 0, size), size.min(4));
+    let inside = (bytes.saturating_sub(offset) / unit * unit).min(size);
+    ((base & !(unit - 1)).wrapping_add(offset), inside)
 }
 
 fn who(w: &Wave, i: &Inst) -> Who {
@@ -50,12 +58,11 @@ fn outside(w: &Wave, cx: &mut ExecContext, i: &Inst, address: u64, size: usize) 
     cx.last_granule(who, address, size).or_else(|| cx.past_end(who, AccessKind::Read, address, size))
 }
 
-/// Loads the first `inside` of `N` dwords. The others become 0.
+/// Loads the first `size` bytes of `N` dwords. The others become 0.
 #[inline(always)]
-fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
+fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, size: u64) -> Flow {
     let mut values = [0; N];
-    if inside > 0 {
-        let size = 4 * inside;
+    if size > 0 {
         let range = match cx.mem.readable(address, size) {
             Some(range) => range,
             None => match outside(w, cx, i, address, size as usize) {
@@ -64,9 +71,9 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u
             },
         };
         match range.load_dwords(address) {
-            Some(all) if inside == N as u64 => values = all,
+            Some(all) if size == 4 * N as u64 => values = all,
             _ => {
-                for (n, value) in values.iter_mut().enumerate().take(inside as usize) {
+                for (n, value) in values.iter_mut().enumerate().take(size as usize / 4) {
                     *value = range.load_u32(address + 4 * n as u64).unwrap_or(0);
                 }
             }
@@ -82,17 +89,16 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u
     Flow::Next
 }
 
-/// Stores the first `inside` of `N` dwords.
+/// Stores the first `size` bytes of `N` dwords.
 #[inline(always)]
-fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, inside: u64) -> Flow {
-    if inside > 0 {
-        let size = 4 * inside;
+fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, size: u64) -> Flow {
+    if size > 0 {
         let range = cx.mem.range(address, size);
         let Some(range) = range.or_else(|| cx.past_end(who(w, i), AccessKind::Write, address, size as usize))
         else {
             return cx.scalar_out_of_bounds(AccessKind::Write, address, size as u32);
         };
-        for n in 0..N.min(inside as usize) {
+        for n in 0..N.min(size as usize / 4) {
             let value = w.s32(i.dst + n as u16);
             let _ = range.store_u32(address + 4 * n as u64, value);
         }
@@ -102,7 +108,6 @@ fn store<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: 
 
 /// Loads a number of `size` bytes, 1 or 2, whose sign is extended with `signed`.
 fn load_small(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, signed: bool, size: u64) -> Flow {
-    let address = address & !(size - 1);
     let Some(range) = cx
         .mem
         .range(address, size)
@@ -123,39 +128,38 @@ fn load_small(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u64, signed
 executors! {
     /// `s_load_u8` and similar instructions of gfx12: loads a number of `SIZE` bytes.
     LoadSmall<const SIZE: u64, const SIGNED: bool> |w, cx, i| {
-        let address = w.s64(i.src[0]).wrapping_add(offset(w, i));
+        let address = address(w, i, SIZE);
         load_small(w, cx, i, address, SIGNED, SIZE)
     }
     /// `s_buffer_load_u8` and similar instructions. Out of range the result is 0.
     BufferLoadSmall<const SIZE: u64, const SIGNED: bool> |w, cx, i| {
-        let (low, records) = (w.s64(i.src[0]), u64::from(w.s32(i.src[0] + 2)));
-        let stride = low >> 48 & 0x3fff;
-        let bytes = if stride == 0 { records } else { records * stride };
-        let offset = offset(w, i);
-        if offset.saturating_add(SIZE) > bytes {
+        let (address, inside) = buffer_address(w, i, SIZE);
+        if inside == 0 {
             w.set_s32(i.dst, 0);
             return Flow::Next;
         }
-        load_small(w, cx, i, (low & 0xffff_ffff_ffff).wrapping_add(offset), SIGNED, SIZE)
+        load_small(w, cx, i, address, SIGNED, SIZE)
     }
     /// `s_load_dword` and its wider forms: loads `N` dwords.
     Load<const N: usize> |w, cx, i| {
-        let address = address(w, i);
-        load::<N>(w, cx, i, address, N as u64)
+        let size = 4 * N as u64;
+        let address = address(w, i, size);
+        load::<N>(w, cx, i, address, size)
     }
     /// `s_buffer_load_dword` and its wider forms.
     BufferLoad<const N: usize> |w, cx, i| {
-        let (address, inside) = buffer_address(w, i, N as u64);
+        let (address, inside) = buffer_address(w, i, 4 * N as u64);
         load::<N>(w, cx, i, address, inside)
     }
     /// `s_store_dword` and its wider forms.
     Store<const N: usize> |w, cx, i| {
-        let address = address(w, i);
-        store::<N>(w, cx, i, address, N as u64)
+        let size = 4 * N as u64;
+        let address = address(w, i, size);
+        store::<N>(w, cx, i, address, size)
     }
     /// `s_buffer_store_dword` and its wider forms.
     BufferStore<const N: usize> |w, cx, i| {
-        let (address, inside) = buffer_address(w, i, N as u64);
+        let (address, inside) = buffer_address(w, i, 4 * N as u64);
         store::<N>(w, cx, i, address, inside)
     }
 }
@@ -187,7 +191,7 @@ executors! {
     /// the lanes alternate.
     ScratchLoad<const N: usize> |w, cx, i| {
         let address = scratch_address(w, i);
-        let Some(offset) = wave_scratch(address) else { return load::<N>(w, cx, i, address, N as u64) };
+        let Some(offset) = wave_scratch(address) else { return load::<N>(w, cx, i, address, 4 * N as u64) };
         let mut values = [0; N];
         for (n, value) in values.iter_mut().enumerate() {
             match w.scratch.wave_dword(offset + 4 * n as u64) {
@@ -203,7 +207,7 @@ executors! {
     /// `s_scratch_store_dword` and its wider forms.
     ScratchStore<const N: usize> |w, cx, i| {
         let address = scratch_address(w, i);
-        let Some(offset) = wave_scratch(address) else { return store::<N>(w, cx, i, address, N as u64) };
+        let Some(offset) = wave_scratch(address) else { return store::<N>(w, cx, i, address, 4 * N as u64) };
         // Nothing is stored unless all dwords are in bounds.
         if w.scratch.wave_dword(offset + 4 * (N as u64 - 1)).is_none() {
             return scratch_fault(cx, AccessKind::Write, offset, N);
@@ -314,7 +318,7 @@ pub(crate) struct Atomic<O>(PhantomData<O>);
 impl<O: Rmw<T: Scalar>> Exec for Atomic<O> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        let address = address(w, i);
+        let address = address(w, i, O::T::SIZE.into());
         rmw::<O>(w, cx, i, address)
     }
 }
@@ -324,9 +328,9 @@ pub(crate) struct BufferAtomic<O>(PhantomData<O>);
 impl<O: Rmw<T: Scalar>> Exec for BufferAtomic<O> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-        let dwords = u64::from(O::T::N);
-        let (address, inside) = buffer_address(w, i, dwords);
-        if inside == dwords {
+        let size = u64::from(O::T::SIZE);
+        let (address, inside) = buffer_address(w, i, size);
+        if inside == size {
             return rmw::<O>(w, cx, i, address);
         }
         if i.flags & flag::GLC != 0 {

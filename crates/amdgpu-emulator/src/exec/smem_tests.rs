@@ -3,17 +3,24 @@
 use amdgpu_isa::Encoding;
 
 use crate::exec::atomics_tests::{Op, interesting, reference};
-use crate::exec::memory_model::{At, GLOBAL, MemoryModel};
+use crate::exec::memory_model::{At, GLOBAL, MemoryModel, Shape};
 use crate::testing::test_wave::op;
 
-crate::testing::tally::verified!(loads_and_stores, buffer_loads_and_stores, atomics, buffer_atomics);
+crate::testing::tally::verified!(
+    loads_and_stores,
+    buffer_loads_and_stores,
+    small_loads,
+    atomics,
+    buffer_atomics
+);
 
 /// The SGPRs of the base or descriptor, of the offset, and of the data.
 const BASE: u16 = 8;
 const OFFSET: u16 = 13;
 const DATA: u16 = 32;
 
-/// Returns the number of dwords that a load or store moves, and whether it loads; `None` for other instructions.
+/// Returns the number of dwords that a load or store moves, and whether it loads; `None` for other instructions, and for loads of less
+/// than a dword.
 fn shape(name: &str) -> Option<(usize, bool)> {
     if name.ends_with("load_b96") {
         return Some((3, true));
@@ -42,8 +49,12 @@ impl Offset {
         }
     }
 
-    fn sum(self) -> i64 {
-        i64::from(self.imm) + i64::from(self.register.unwrap_or(0))
+    /// Returns the sum for numbers of `unit` bytes. On gfx12 it is one of aligned parts (RDNA4 ISA, 8.1.1), elsewhere it is aligned where
+    /// it is used.
+    fn sum(self, b: &MemoryModel, unit: i64) -> i64 {
+        let unit = if b.rig.target.is_gfx12() { unit } else { 1 };
+        let [imm, register] = [self.imm.into(), self.register.unwrap_or(0).into()];
+        i64::div_euclid(imm, unit) * unit + i64::div_euclid(register, unit) * unit
     }
 }
 
@@ -84,7 +95,7 @@ fn scramble(b: &mut MemoryModel) -> Vec<u32> {
 }
 
 fn loads_and_stores() {
-    for mut b in MemoryModel::every(41).chain(MemoryModel::gfx12(41)) {
+    for mut b in MemoryModel::every(41) {
         for (name, operation) in b.operations(Encoding::Smem) {
             if name.contains("buffer") || name.contains("scratch") {
                 continue;
@@ -94,9 +105,9 @@ fn loads_and_stores() {
                 let mut want = scramble(&mut b);
                 let place = b.below((GLOBAL as usize - 4 * dwords) / 4 + 1) * 4;
                 let offset = Offset::random(&mut b, -2048);
-                // The low two bits of the sum are ignored.
+                // The low two bits of the sum are ignored, or those of the base.
                 let address = b.model.bases[0] + place as u64 + b.below(4) as u64;
-                b.rig.w.set_s64(BASE, address.wrapping_sub(offset.sum() as u64));
+                b.rig.w.set_s64(BASE, address.wrapping_sub(offset.sum(&b, 4) as u64));
                 b.rig.w.set_s32(OFFSET, offset.register.unwrap_or(0xdead_beef));
                 for n in 0..dwords {
                     let at = At::Global(0, place + 4 * n);
@@ -143,7 +154,7 @@ fn buffer_offset(b: &mut MemoryModel) -> Offset {
 }
 
 fn buffer_loads_and_stores() {
-    for mut b in MemoryModel::every(42).chain(MemoryModel::gfx12(42)) {
+    for mut b in MemoryModel::every(42) {
         for (name, operation) in b.operations(Encoding::Smem) {
             let Some((dwords, load)) = shape(operation).filter(|_| name.contains("buffer")) else { continue };
             for _ in 0..60 {
@@ -152,7 +163,7 @@ fn buffer_loads_and_stores() {
                 let offset = buffer_offset(&mut b);
                 b.rig.w.set_s32(OFFSET, offset.register.unwrap_or(0xdead_beef));
                 for n in 0..dwords {
-                    let at = offset.sum() as usize / 4 * 4 + 4 * n;
+                    let at = offset.sum(&b, 4) as usize / 4 * 4 + 4 * n;
                     let inside = at as u64 + 4 <= bytes;
                     let at = At::Global(0, at);
                     match (load, inside) {
@@ -171,6 +182,46 @@ fn buffer_loads_and_stores() {
             }
         }
     }
+}
+
+/// Loads of one and two bytes, which ignore no bits, or the lowest one, of each part of the address (RDNA4 ISA, 8.1.1 and 8.1.2). What is
+/// past the end of a buffer is 0.
+fn small_loads() {
+    let mut seen = 0;
+    for mut b in MemoryModel::every(45) {
+        for name in b.names(Encoding::Smem) {
+            let buffer = name.starts_with("s_buffer_");
+            let plain = name.trim_start_matches("s_").trim_start_matches("buffer_");
+            let Some(shape) = Shape::of(plain).filter(|shape| shape.bytes < 4) else { continue };
+            seen += 1;
+            for _ in 0..60 {
+                let mut want = scramble(&mut b);
+                let unit = shape.bytes;
+                let (place, offset, inside);
+                if buffer {
+                    let bytes = descriptor(&mut b);
+                    offset = buffer_offset(&mut b);
+                    place = offset.sum(&b, unit as i64) as usize;
+                    inside = place as u64 + unit as u64 <= bytes;
+                } else {
+                    place = b.below(GLOBAL as usize / unit) * unit;
+                    offset = Offset::random(&mut b, -2048);
+                    let address = b.model.bases[0] + (place + b.below(unit)) as u64;
+                    b.rig.w.set_s64(BASE, address.wrapping_sub(offset.sum(&b, unit as i64) as u64));
+                    inside = true;
+                }
+                b.rig.w.set_s32(OFFSET, offset.register.unwrap_or(0xdead_beef));
+                let memory = if inside { b.model.read(At::Global(0, place), 0, unit) } else { 0 };
+                want[0] = shape.loaded(memory, 0, false) as u32;
+                let words = encode(&b, name, offset, false);
+                b.rig.run(&words);
+                for (n, want) in want.iter().enumerate() {
+                    assert_eq!(b.rig.w.s32(DATA + n as u16), *want, "{name} {offset:?}: s{n}");
+                }
+            }
+        }
+    }
+    assert!(seen > 0);
 }
 
 /// Runs all scalar atomics whose names begin with `prefix`.
@@ -198,13 +249,13 @@ fn run_atomics(prefix: &str, seed: u64) {
                     let mut any = buffer_offset(&mut b);
                     any.imm = any.imm / bytes as i32 * bytes as i32;
                     any.register = any.register.map(|r| r / bytes as u32 * bytes as u32);
-                    (place, offset) = (any.sum() as usize, any);
+                    (place, offset) = (any.sum(&b, 4) as usize, any);
                     inside = place as u64 + bytes as u64 <= limit;
                 } else {
                     place = b.below(GLOBAL as usize / bytes) * bytes;
                     offset = Offset::random(&mut b, -2048);
                     let address = b.model.bases[0] + place as u64;
-                    b.rig.w.set_s64(BASE, address.wrapping_sub(offset.sum() as u64));
+                    b.rig.w.set_s64(BASE, address.wrapping_sub(offset.sum(&b, 4) as u64));
                     inside = true;
                 }
                 b.rig.w.set_s32(OFFSET, offset.register.unwrap_or(0xdead_beef));

@@ -228,15 +228,36 @@ pub(super) fn entry(program: &program::Inner, code: &Code, k: &KernelSignature) 
     })
 }
 
+/// Returns the last dword of the buffer descriptor of private memory, whose swizzle is an index stride of as many elements as a wave has
+/// lanes, with add_tid_enable (CDNA2 ISA, "Buffer resource descriptor"). On gfx10 it also has what ROCR writes in
+/// `AqlQueue::FillBufRsrcWord3_Gfx10`: the components in their order, the format of 32 bits, `RESOURCE_LEVEL`, and no check of offsets.
+fn scratch_word3(target: Target, lanes: u32) -> u64 {
+    let swizzle = 1 << 23 | if lanes == 32 { 2 } else { 3 } << 21;
+    swizzle | if target.is_gfx10() { 0x2101_4fac } else { 1 << 19 }
+}
+
+/// Returns the MODE with which each wave begins.
+fn mode(kd: &KernelDescriptor, target: Target) -> Mode {
+    let register = u32::from(kd.float_mode().bits()) | u32::from(kd.fp16_overflow()) << 23;
+    match target.is_gfx12() {
+        true => Mode::of_gfx12(register),
+        false => Mode(register | u32::from(kd.dx10_clamp()) << 8 | u32::from(kd.ieee()) << 9),
+    }
+}
+
 /// Returns the SGPRs with which each wave begins. `block` has the kernarg segment.
-fn user_sgprs(kd: &KernelDescriptor, scratch: u32, block: &DispatchMemory) -> Vec<u32> {
+fn user_sgprs(
+    kd: &KernelDescriptor,
+    (target, lanes): (Target, u32),
+    scratch: u32,
+    block: &DispatchMemory,
+) -> Vec<u32> {
     let mut sgprs = Vec::with_capacity(16);
     let mut push64 = |v: u64| sgprs.extend([v as u32, (v >> 32) as u32]);
     if kd.private_segment_buffer() {
         push64(SCRATCH_BASE | 1 << 63);
-        // num_records in bytes for all lanes; add_tid_enable, index stride 64, element size 4: the swizzle of
-        // private memory (CDNA2 ISA, "Buffer resource descriptor").
-        push64(u64::from(scratch * LANES as u32) | 0x00e8_0000 << 32);
+        // num_records in bytes for all lanes.
+        push64(u64::from(scratch * lanes) | scratch_word3(target, lanes) << 32);
     }
     for (enabled, value) in [
         (kd.dispatch_ptr(), PACKET),
@@ -291,6 +312,9 @@ pub(crate) struct DispatchSetup {
     flat_scratch: bool,
     /// Whether the SGPR with the workgroup's size has the wave's number, too.
     wave_number: bool,
+    /// How many registers work-items have for their ids: v0 alone, with 10 bits for each axis, or on gfx10 one for each axis (LLVM,
+    /// `FeaturePackedTID`).
+    id_registers: u16,
     /// The size of the workgroup's LDS in bytes.
     pub(crate) lds: u32,
     /// The number of these bytes that are dynamic LDS.
@@ -344,7 +368,7 @@ impl DispatchSetup {
         Ok(DispatchSetup {
             entry: entry(program, &decoded.code, k)?,
             decoded,
-            user_sgprs: user_sgprs(kd, private.bytes, &block),
+            user_sgprs: user_sgprs(kd, (target, lanes), private.bytes, &block),
             block,
             hostcall: memory.hostcall,
             printf: memory.printf,
@@ -355,14 +379,8 @@ impl DispatchSetup {
             ids_in_ttmp: target.is_gfx12(),
             workgroup_info: kd.enable_workgroup_info(),
             // Architected flat scratch needs no offset.
-            wave_offset: kd.enable_private_segment() && target == Target::Gfx90a,
-            mode: Mode(
-                u32::from(kd.float_mode().bits())
-                    // gfx12 has other fields in place of these two, and does what the first one alone selects.
-                    | u32::from(kd.dx10_clamp() || target.is_gfx12()) << 8
-                    | u32::from(kd.ieee() && !target.is_gfx12()) << 9
-                    | u32::from(kd.fp16_overflow()) << 23,
-            ),
+            wave_offset: kd.enable_private_segment() && matches!(target, Target::Gfx90a | Target::Gfx103),
+            mode: mode(kd, target),
             d16_kept: if has_sram_ecc(program.object().target(), target, config.sram_ecc) { 0 } else { !0 },
             vectors: vectors(kd, target),
             grid: d.grid,
@@ -380,6 +398,11 @@ impl DispatchSetup {
             }),
             flat_scratch: target.has_gfx942_instructions(),
             wave_number: target != Target::Gfx90a,
+            id_registers: match (target.is_gfx10(), kd.enable_vgpr_workitem_id()) {
+                (false, _) | (_, WorkitemIds::X) => 1,
+                (true, WorkitemIds::XY) => 2,
+                (true, WorkitemIds::XYZ | WorkitemIds::Undefined) => 3,
+            },
             lds,
             dynamic_lds: d.dynamic_lds,
             scratch: private.bytes,
@@ -443,7 +466,13 @@ impl DispatchSetup {
             }
         }
         let items = self.items_of(workgroup);
-        *w.v_mut(0) = items.waves[id as usize];
+        let ids = &items.waves[id as usize];
+        match self.id_registers {
+            1 => *w.v_mut(0) = *ids,
+            registers => (0..registers).for_each(|n| {
+                *w.v_mut(n) = Lanes(ids.0.map(|chunk| chunk.map(|id| id >> (10 * n) & 0x3ff)));
+            }),
+        }
         w.scratch.reset(self.scratch);
         w.id = id;
         w.next = self.entry;

@@ -127,9 +127,9 @@ fn gfx9_refuses_waves_of_32() {
     for target in Target::VERIFIED {
         assert_eq!(lanes(WAVE64, target).unwrap(), 64);
         match lanes(WAVE32, target) {
-            Ok(lanes) => assert!(lanes == 32 && target.is_gfx11(), "{target:?}"),
+            Ok(lanes) => assert!(lanes == 32 && target.is_rdna(), "{target:?}"),
             Err(Error::InvalidLaunch { kernel, reason }) => {
-                assert!(kernel == "initial" && !target.is_gfx11());
+                assert!(kernel == "initial" && !target.is_rdna());
                 let processor = target.processor();
                 assert_eq!(
                     reason,

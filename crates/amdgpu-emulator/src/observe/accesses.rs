@@ -190,7 +190,7 @@ impl Finder<'_> {
         match addressing {
             AddressingKind::None => {}
             AddressingKind::Scalar(access, size) => {
-                self.once(MemorySpace::Global, access, smem::address(w, i), size);
+                self.once(MemorySpace::Global, access, smem::address(w, i, size.into()), size);
             }
             AddressingKind::ScalarScratch(access, size) => {
                 let address = smem::scratch_address(w, i);
@@ -201,9 +201,9 @@ impl Finder<'_> {
                 self.once(space, access, at, size);
             }
             AddressingKind::ScalarBuffer(access, size) => {
-                let (address, inside) = smem::buffer_address(w, i, u64::from(size / 4));
-                if inside > 0 && (access != AccessKind::Atomic || inside == u64::from(size / 4)) {
-                    self.once(MemorySpace::Global, access, address, 4 * inside as u32);
+                let (address, inside) = smem::buffer_address(w, i, size.into());
+                if inside > 0 && (access != AccessKind::Atomic || inside == u64::from(size)) {
+                    self.once(MemorySpace::Global, access, address, inside as u32);
                 }
             }
             AddressingKind::Ds(..)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::exec::image_tests::{Fields, Surface, encode, format_of, names};
+use crate::exec::image_tests::{Fields, Surface, encode, format_of, names, separate};
 use crate::exec::inst::Code;
 use crate::exec::memory_model::MemoryModel;
 use crate::exec::sample_model::Seen;
@@ -16,9 +16,9 @@ use crate::testing::test_wave::CODE;
 #[test]
 fn observers_know_registers_counters_and_bytes() {
     for mut b in MemoryModel::images(208) {
-        let is_gfx11 = b.rig.target.is_gfx11();
+        let is_rdna = b.rig.target.is_rdna();
         let plain = ["load", "store", "atomic", "get_resinfo"];
-        for name in names(&b, "image_").into_iter().filter(|name| *name != "image_msaa_load") {
+        for name in names(&b, "image_") {
             if !plain.iter().any(|start| name[6..].starts_with(start)) {
                 continue;
             }
@@ -29,16 +29,17 @@ fn observers_know_registers_counters_and_bytes() {
                 let swaps = name.ends_with("cmpswap");
                 let dmask = if swaps { 15 } else { 3 };
                 let info = name == "image_get_resinfo";
-                let f = Fields { glc, dmask, nsa: f.nsa && !info, ..f };
+                let separate = if info { separate(&mut b, 1, false) } else { f.separate };
+                let f = Fields { glc, dmask, separate, ..f };
                 let exec = b.exec();
                 b.rig.w.set_exec(exec);
                 let words = encode(&b.rig, name, f);
                 let code = Code::decode(&words, CODE, &[], b.rig.target, b.rig.lanes() == 32, b.rig.level);
                 let i = &code.insts[0];
                 let about = Info::of_instruction(i, &code);
-                // gfx11 counts what returns nothing in vscnt.
+                // RDNA counts what returns nothing in vscnt.
                 let returns = !name.contains("store") && (!is_atomic || glc);
-                let counting = if returns || !is_gfx11 { Counting::Memory } else { Counting::Store };
+                let counting = if returns || !is_rdna { Counting::Memory } else { Counting::Store };
                 assert_eq!(about.counting, counting, "{name}");
                 let result = about.operands.result().map(|result| (result.first, result.count));
                 let count = if swaps { 2 } else { dmask.count_ones() as u8 };
@@ -73,7 +74,7 @@ fn observers_know_what_samplers_read() {
                 let words = encode(&b.rig, name, trial.fields);
                 let code = Code::decode(&words, CODE, &[], b.rig.target, b.rig.lanes() == 32, b.rig.level);
                 let about = Info::of_instruction(&code.insts[0], &code);
-                assert_eq!(about.counting, Counting::Memory, "{name}");
+                assert_eq!(about.counting, Counting::Sample, "{name}");
                 let gathers = name.contains("gather");
                 let values = if gathers { 4 } else { trial.fields.dmask.count_ones() as u8 };
                 let count = if trial.fields.d16 { values.div_ceil(2) } else { values };

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use amdgpu_isa::flags::{ATOMIC, GWS, HALF, HIGH, STORE};
-use amdgpu_isa::{Encoding, Row, Target, Ty};
+use amdgpu_isa::{Encoding, Row, SampleForm, Target, Ty};
 
 use crate::exec::inst::{Inst, flag};
 use crate::observe::accesses::AccessedBytes;
@@ -26,6 +26,8 @@ pub(crate) enum Counter {
     Scalar,
     /// kmcnt, of gfx12: scalar memory, and messages that return a value.
     Constants,
+    /// samplecnt, of gfx12: images read with a sampler.
+    Sample,
     /// expcnt: data that global wave sync has not read yet.
     Export,
 }
@@ -41,6 +43,7 @@ impl Counter {
             (Counter::Store, true) => "storecnt",
             (Counter::Scalar, true) => "dscnt",
             (Counter::Constants, _) => "kmcnt",
+            (Counter::Sample, _) => "samplecnt",
             (Counter::Export, _) => "expcnt",
         }
     }
@@ -48,7 +51,7 @@ impl Counter {
     /// Returns the largest value. If it is reached, the next instruction that increments the counter waits.
     pub(crate) const fn largest(self, target: Target) -> usize {
         match self {
-            Counter::Vector | Counter::Store => 63,
+            Counter::Vector | Counter::Store | Counter::Sample => 63,
             Counter::Scalar if target.is_rdna() => 63,
             Counter::Scalar => 15,
             Counter::Constants => 31,
@@ -80,6 +83,8 @@ pub(crate) enum Counting {
     Memory,
     /// Increments vscnt: the same that return no value, on gfx11.
     Store,
+    /// Increments vmcnt, on gfx12 samplecnt: MIMG with a sampler.
+    Sample,
     /// FLAT: increments vmcnt and lgkmcnt. Lanes that access memory end with vmcnt, others with lgkmcnt.
     Flat,
     /// FLAT that returns no value, on gfx11: increments vscnt and lgkmcnt.
@@ -97,6 +102,8 @@ pub(crate) enum Counting {
 pub(crate) enum Waiting {
     /// `s_waitcnt` of gfx9.
     Gfx9,
+    /// `s_waitcnt` of gfx10.
+    Gfx10,
     /// `s_waitcnt` of gfx11.
     Gfx11,
     /// `s_waitcnt_vscnt` and similar instructions: one counter, whose count is the sum of a register and the constant.
@@ -135,7 +142,11 @@ impl Counting {
         let stores = is_rdna(row) && row.is(STORE);
         match row.encoding() {
             Some(Encoding::Sopp) if name == "s_waitcnt" => {
-                Counting::Wait(if is_rdna(row) { Waiting::Gfx11 } else { Waiting::Gfx9 })
+                Counting::Wait(match (is_rdna(row), row.opcode(Target::Gfx103)) {
+                    (false, _) => Waiting::Gfx9,
+                    (true, Some(_)) => Waiting::Gfx10,
+                    (true, None) => Waiting::Gfx11,
+                })
             }
             Some(Encoding::Sopp) => match name {
                 "s_wait_idle" => Counting::Wait(Waiting::Idle),
@@ -143,6 +154,7 @@ impl Counting {
                 "s_wait_storecnt" => Counting::Wait(Waiting::Gfx12(Counter::Store)),
                 "s_wait_dscnt" => Counting::Wait(Waiting::Gfx12(Counter::Scalar)),
                 "s_wait_kmcnt" => Counting::Wait(Waiting::Gfx12(Counter::Constants)),
+                "s_wait_samplecnt" => Counting::Wait(Waiting::Gfx12(Counter::Sample)),
                 "s_wait_expcnt" => Counting::Wait(Waiting::Gfx12(Counter::Export)),
                 "s_wait_loadcnt_dscnt" => Counting::Wait(Waiting::WithLds(Counter::Vector)),
                 "s_wait_storecnt_dscnt" => Counting::Wait(Waiting::WithLds(Counter::Store)),
@@ -175,6 +187,7 @@ impl Counting {
             }
             Some(Encoding::Mimg) if stores => Counting::Store,
             // Also `image_get_resinfo` and `image_get_lod`, which read no memory.
+            Some(Encoding::Mimg) if SampleForm::of(row).is_some() => Counting::Sample,
             Some(Encoding::Mimg) => Counting::Memory,
             _ => Counting::Nothing,
         }
@@ -191,19 +204,20 @@ pub(crate) fn limits(waiting: Waiting, w: &Wave, i: &Inst) -> Limits {
 }
 
 /// The values of counters down to which an instruction waits.
-pub(crate) type Limits = [(Counter, usize); 5];
+pub(crate) type Limits = [(Counter, usize); 6];
 
 impl Waiting {
-    /// Returns the limits that an operand gives (gfx11: RDNA3 ISA, `S_WAITCNT`, `S_WAITCNT_VSCNT`).
+    /// Returns the limits that an operand gives (gfx10: LLVM, `AMDGPU::decodeLgkmcnt`; gfx11: RDNA3 ISA, `S_WAITCNT`, `S_WAITCNT_VSCNT`).
     fn limits(self, operand: u32) -> Limits {
         let field = |at: u32, bits: u32| (operand >> at & ((1 << bits) - 1)) as usize;
         match self {
-            Waiting::Gfx9 => [
+            Waiting::Gfx9 | Waiting::Gfx10 => [
                 (Counter::Vector, field(0, 4) | field(14, 2) << 4),
-                (Counter::Scalar, field(8, 4)),
+                (Counter::Scalar, field(8, if self == Waiting::Gfx9 { 4 } else { 6 })),
                 (Counter::Export, field(4, 3)),
                 (Counter::Store, usize::MAX),
                 (Counter::Constants, usize::MAX),
+                (Counter::Sample, usize::MAX),
             ],
             Waiting::Gfx11 => [
                 (Counter::Vector, field(10, 6)),
@@ -211,20 +225,25 @@ impl Waiting {
                 (Counter::Export, field(0, 3)),
                 (Counter::Store, usize::MAX),
                 (Counter::Constants, usize::MAX),
+                (Counter::Sample, usize::MAX),
             ],
-            Waiting::One(Counter::Export) => [(Counter::Export, field(0, 3)); 5],
-            Waiting::One(counter) => [(counter, field(0, 6)); 5],
-            Waiting::Gfx12(Counter::Export) => [(Counter::Export, field(0, 3)); 5],
-            Waiting::Gfx12(Counter::Constants) => [(Counter::Constants, field(0, 5)); 5],
-            Waiting::Gfx12(counter) => [(counter, field(0, 6)); 5],
+            Waiting::One(Counter::Export) => [(Counter::Export, field(0, 3)); 6],
+            Waiting::One(counter) => [(counter, field(0, 6)); 6],
+            Waiting::Gfx12(Counter::Export) => [(Counter::Export, field(0, 3)); 6],
+            Waiting::Gfx12(Counter::Constants) => [(Counter::Constants, field(0, 5)); 6],
+            Waiting::Gfx12(counter) => [(counter, field(0, 6)); 6],
             Waiting::WithLds(counter) => {
                 let (own, lds) = ((counter, field(8, 6)), (Counter::Scalar, field(0, 6)));
-                [own, lds, lds, lds, lds]
+                [own, lds, lds, lds, lds, lds]
             }
-            Waiting::Idle => {
-                [Counter::Vector, Counter::Scalar, Counter::Export, Counter::Store, Counter::Constants]
-                    .map(|counter| (counter, 0))
-            }
+            Waiting::Idle => [
+                (Counter::Vector, 0),
+                (Counter::Store, 0),
+                (Counter::Sample, 0),
+                (Counter::Scalar, 0),
+                (Counter::Constants, 0),
+                (Counter::Export, 0),
+            ],
         }
     }
 }
@@ -339,7 +358,8 @@ impl<T> Outstanding<T> {
 pub(crate) fn counters(counting: Counting, target: Target) -> &'static [Counter] {
     match counting {
         Counting::Nothing | Counting::Wait(_) => &[],
-        Counting::Memory => &[Counter::Vector],
+        Counting::Sample if target.is_gfx12() => &[Counter::Sample],
+        Counting::Memory | Counting::Sample => &[Counter::Vector],
         Counting::Store => &[Counter::Store],
         Counting::Flat => &[Counter::Vector, Counter::Scalar],
         Counting::FlatStore => &[Counter::Store, Counter::Scalar],
@@ -369,7 +389,8 @@ pub(crate) fn begun(
     let one = |counter, order, lanes| [Some(Begun { counter, order, lanes }), None];
     match counting {
         Counting::Nothing | Counting::Wait(_) => [None; 2],
-        Counting::Memory => one(Counter::Vector, Order::Memory, exec),
+        Counting::Sample if target.is_gfx12() => one(Counter::Sample, Order::Memory, exec),
+        Counting::Memory | Counting::Sample => one(Counter::Vector, Order::Memory, exec),
         Counting::Store => one(Counter::Store, Order::Memory, exec),
         Counting::Lds => one(Counter::Scalar, Order::Lds, exec),
         Counting::ScalarMemory if target.is_gfx12() => one(Counter::Constants, Order::Any, !0),
@@ -510,6 +531,9 @@ mod tests {
                         Counting::Store
                     }
                     "image" if gfx11 && name.contains("_store") => Counting::Store,
+                    "image" if ["sample", "gather", "lod"].iter().any(|part| name.contains(part)) => {
+                        Counting::Sample
+                    }
                     "image" => Counting::Memory,
                     "flat" if gfx11 && name.contains("_store_") => Counting::FlatStore,
                     "global" | "scratch" | "tbuffer" => Counting::Memory,
@@ -522,6 +546,9 @@ mod tests {
                         && ["load", "atomic", "time"].iter().any(|part| name.contains(part)) =>
                     {
                         Counting::ScalarMemory
+                    }
+                    "s" if name == "s_waitcnt" && row.opcode(Target::Gfx103).is_some() => {
+                        Counting::Wait(Waiting::Gfx10)
                     }
                     "s" if name == "s_waitcnt" && gfx11 => Counting::Wait(Waiting::Gfx11),
                     "s" if name == "s_waitcnt" => Counting::Wait(Waiting::Gfx9),
@@ -539,7 +566,8 @@ mod tests {
                         "s_wait_expcnt" => Counting::Wait(Waiting::Gfx12(Counter::Export)),
                         "s_wait_loadcnt_dscnt" => Counting::Wait(Waiting::WithLds(Counter::Vector)),
                         "s_wait_storecnt_dscnt" => Counting::Wait(Waiting::WithLds(Counter::Store)),
-                        // Images with samplers, and ray tracing.
+                        "s_wait_samplecnt" => Counting::Wait(Waiting::Gfx12(Counter::Sample)),
+                        // Ray tracing.
                         _ => Counting::Nothing,
                     },
                     _ => Counting::Nothing,

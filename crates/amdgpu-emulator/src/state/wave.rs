@@ -116,6 +116,11 @@ impl Mode {
     /// Rounding to nearest even, denormals kept, DX10_CLAMP and IEEE.
     pub(crate) const DEFAULT: Mode = Mode(0x3f0);
 
+    /// Returns the mode of gfx12 for what is in its register: clamping a NaN gives 0, and there is no IEEE mode.
+    pub(crate) const fn of_gfx12(register: u32) -> Mode {
+        Mode(register & Mode::GFX12 | Mode::PREFERS_NUMBERS | 1 << 8)
+    }
+
     /// Returns whether all formats round to nearest even and keep denormals. Compilers set this mode, and the host's
     /// instructions compute in it.
     pub(crate) const fn is_default_float(self) -> bool {
@@ -145,6 +150,17 @@ impl Mode {
     pub(crate) const fn ieee(self) -> bool {
         self.0 >> 9 & 1 != 0
     }
+    /// The bit which says that minima and maxima take a number before a signalling NaN, too, and quiet the NaN of two: gfx12's are
+    /// minimumNumber and maximumNumber of IEEE 754-2019 (RDNA4 ISA, `V_MIN_NUM_F32`). No program sees this bit; gfx12 has neither it nor
+    /// those of DX10_CLAMP and IEEE.
+    pub(crate) const PREFERS_NUMBERS: u32 = 1 << 10;
+    /// Returns whether minima and maxima are gfx12's.
+    pub(crate) const fn prefers_numbers(self) -> bool {
+        self.0 & Mode::PREFERS_NUMBERS != 0
+    }
+    /// The bits of gfx12's MODE that a program reads and writes here: roundings, denormals, FP16_OVFL and SCALAR_PREFETCH_EN (RDNA4 ISA,
+    /// table 7). The only other one disables performance counters.
+    pub(crate) const GFX12: u32 = 0x0180_00ff;
     /// Returns whether conversions to floats of 8 bits give the largest number instead of infinity or NaN.
     pub(crate) const fn fp16_ovfl(self) -> bool {
         self.0 >> 23 & 1 != 0
@@ -325,6 +341,12 @@ impl Wave {
     #[inline(always)]
     pub(crate) fn v_mut(&mut self, index: u16) -> &mut Lanes {
         self.r.v_mut(index)
+    }
+
+    /// Returns the number of lanes that the wave has: 32 or 64.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> u32 {
+        32 << (self.all >> 63)
     }
 
     /// Returns sixteen lanes of a vector register other than the first, from `first` on. Lanes that the register doesn't have

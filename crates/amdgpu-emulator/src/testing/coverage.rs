@@ -1,7 +1,5 @@
 //! Compares the table in VERIFICATION.md of executed instructions with what each instruction does.
 
-use std::collections::BTreeSet;
-
 use amdgpu_isa::{Encoding, Row, Target, Ty};
 
 use crate::exec::level::SimdLevel;
@@ -23,25 +21,32 @@ fn words(row: &Row, encoding: Encoding, target: Target) -> Vec<u32> {
     let op = row.op[target as usize] as u32;
     let vector = 256;
     // The register of an address that there isn't: NULL, on gfx9 EXEC_HI.
-    let null = if target.is_gfx11() { 0x7c } else { 0x7f };
+    let null = if target.is_rdna() { 0x7c } else { 0x7f };
     let (low, high) = match encoding {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => (vector, 0),
         // The operands with lanes are scalars.
         Encoding::Vop3 if matches!(row.name, "v_readlane_b32" | "v_permlane16_b32" | "v_permlanex16_b32") => {
             (0, vector)
         }
-        Encoding::Vop3 if row.name == "v_writelane_b32" => (0, 0),
+        Encoding::Vop3 if row.name == "v_writelane_b32" || row.name.starts_with("v_s_") => (0, 0),
+        // The barrier of the workgroup.
+        Encoding::Sopp if row.name == "s_barrier_wait" => (0xffff, 0),
         Encoding::Vop3 | Encoding::Vop3p => {
             let sources = (0..3).filter(|n| row.src[*n] != Ty::None);
             (0, sources.fold(0, |all, n| all | vector << (9 * n)))
         }
         // These exist only with the GDS bit.
         Encoding::Ds if has_gds(row.name) => (if target.is_gfx11() { 1 << 17 } else { 1 << 16 }, 0),
-        // No scalar address.
+        // No scalar address. On gfx12 it and the register of a buffer's offset are in the first dword.
+        Encoding::Flat | Encoding::Global | Encoding::Scratch | Encoding::Mubuf | Encoding::Mtbuf
+            if target.is_gfx12() =>
+        {
+            (null, 0)
+        }
         Encoding::Global | Encoding::Scratch => (0, null << 16),
         Encoding::Flat if target.is_gfx11() => (0, null << 16),
         // Two components.
-        Encoding::Mimg => (3 << 8, 0),
+        Encoding::Mimg => (if target.is_gfx12() { 3 << 22 } else { 3 << 8 }, 0),
         // v_dual_mov_b32 is the other half. The four high bits of the opcode of Y are in the first dword's opcode.
         Encoding::Vopd => {
             let (x, y) = if op < 16 { (op, 8) } else { (8, op) };
@@ -50,14 +55,19 @@ fn words(row: &Row, encoding: Encoding, target: Target) -> Vec<u32> {
         _ => (0, 0),
     };
     // What follows a short instruction is a literal for some of them.
-    let next = if encoding.dwords(target) == 2 { high } else { S_NOP };
-    vec![encoding.first_dword(target, op, low), next]
+    let rest = match encoding.dwords(target) {
+        1 => [S_NOP, S_NOP],
+        2 => [high, S_NOP],
+        _ => [high, 0],
+    };
+    vec![encoding.first_dword(target, op, low), rest[0], rest[1]]
 }
 
 /// Returns whether an instruction is implemented: runs it once.
 fn is_executed(row: &Row, encoding: Encoding, target: Target) -> bool {
-    // Waves of 64 have no VOPD.
-    let new = if encoding == Encoding::Vopd { TestWave::wave32 } else { TestWave::new };
+    // Waves of 64 have no VOPD, and what they load transposed isn't known.
+    let needs32 = encoding == Encoding::Vopd || row.name.starts_with("global_load_tr_");
+    let new = if needs32 { TestWave::wave32 } else { TestWave::new };
     let mut rig = new(target, SimdLevel::best());
     rig.budget = 1000;
     let ended = rig.try_run(&words(row, encoding, target));
@@ -83,23 +93,15 @@ fn expected(encoding: Encoding) -> Vec<String> {
         let faults: Vec<&str> =
             there.iter().filter(|row| !is_executed(row, encoding, target)).map(|row| row.name).collect();
         let executed = there.len() - faults.len();
-        for name in faults {
+        // Where none is executed, the number says it.
+        for name in faults.into_iter().filter(|_| executed > 0) {
             if !named.contains(&name) {
                 named.push(name);
             }
         }
         if there.is_empty() { "none".into() } else { format!("{executed} of {}", there.len()) }
     });
-    let names: BTreeSet<&str> = Target::VERIFIED
-        .into_iter()
-        .flat_map(|target| encoding.opcodes(target))
-        .map(|(_, name)| name)
-        .collect();
-    let faults = if named.len() == names.len() {
-        "all".into()
-    } else {
-        named.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-    };
+    let faults = named.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     [encoding.name().to_string()].into_iter().chain(counts).chain([faults]).collect()
 }
 

@@ -10,7 +10,7 @@ use super::tally::{Key, RandomisedTest, key};
 /// Returns all randomised tests.
 pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
     use crate::exec::*;
-    let all: [&[RandomisedTest]; 28] = [
+    let all: [&[RandomisedTest]; 29] = [
         &salu_tests::VERIFIED,
         &flow_tests::VERIFIED,
         &fork_tests::VERIFIED,
@@ -39,6 +39,7 @@ pub(super) fn tests() -> impl Iterator<Item = &'static RandomisedTest> {
         &gfx11_control_tests::VERIFIED,
         &image_tests::VERIFIED,
         &sample_tests::VERIFIED,
+        &gfx12_matrix_tests::VERIFIED,
     ];
     all.into_iter().flatten()
 }
@@ -69,7 +70,8 @@ pub(super) const APART: &[(&[&str], &str)] = &[
 ];
 
 /// The targets, as the page names them.
-pub(super) const TITLES: [&str; Target::VERIFIED.len()] = ["gfx90a", "gfx942", "gfx950", "gfx11", "gfx11.5"];
+pub(super) const TITLES: [&str; Target::VERIFIED.len()] =
+    ["gfx90a", "gfx942", "gfx950", "gfx11", "gfx11.5", "gfx12"];
 
 /// Returns whether a row is not implemented, so that a wave that reaches it faults (VERIFICATION.md lists these rows;
 /// `coverage.rs` checks that).

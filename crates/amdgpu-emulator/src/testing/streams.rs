@@ -44,7 +44,7 @@ fn random_instruction(random: &mut Random, target: Target) -> [u32; 2] {
 
 /// Returns a wave with random registers, many of which are addresses in its memory.
 fn random_rig(random: &mut Random, target: Target) -> TestWave {
-    let new = if target.is_gfx11() && random.next() & 1 != 0 { TestWave::wave32 } else { TestWave::new };
+    let new = if target.is_rdna() && random.next() & 1 != 0 { TestWave::wave32 } else { TestWave::new };
     let mut rig = new(target, SimdLevel::best());
     rig.budget = 3000;
     let memory = rig.space.alloc(4096, 0).unwrap();

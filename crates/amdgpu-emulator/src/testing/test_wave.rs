@@ -17,6 +17,9 @@ use crate::state::wave::{POOL, Wave};
 /// The guest address of the code.
 pub(crate) const CODE: u64 = 0x1234_0000;
 
+/// The verified targets of the RDNA family, whose waves have 32 or 64 lanes.
+pub(crate) const RDNA: [Target; 3] = [Target::Gfx11, Target::Gfx115, Target::Gfx12];
+
 /// `s_endpgm` of gfx9.
 pub(crate) const END: u32 = 0xbf81_0000;
 
@@ -110,11 +113,11 @@ impl TestWave {
         wave
     }
 
-    /// Returns waves of each target at the widest level, on gfx11 of both sizes.
+    /// Returns waves of each target at the widest level, on RDNA of both sizes.
     pub(crate) fn every() -> impl Iterator<Item = TestWave> {
         let level = SimdLevel::best();
         let large = Target::VERIFIED.into_iter().map(move |target| TestWave::new(target, level));
-        large.chain(Target::GFX11.into_iter().map(move |target| TestWave::wave32(target, level)))
+        large.chain(RDNA.into_iter().map(move |target| TestWave::wave32(target, level)))
     }
 
     /// Returns the instruction set.

@@ -5,11 +5,12 @@
 use amdgpu_emulator::{Dispatch, DispatchStats, Error, LoadedProgram, Machine, MachineConfig};
 use code_object::CodeObject;
 
-/// The test kernels in four builds, each with a name for messages.
-pub(crate) const OBJECTS: [(&str, &[u8]); 4] = [
+/// The test kernels in five builds, each with a name for messages.
+pub(crate) const OBJECTS: [(&str, &[u8]); 5] = [
     ("gfx90a -O3, code object v4", include_bytes!("../data/kernels.gfx90a.co")),
     ("gfx90a -O0, code object v4", include_bytes!("../data/kernels.gfx90a.O0.co")),
     ("gfx942 -O3, code object v5", include_bytes!("../data/kernels.gfx942.co")),
+    ("gfx1030 -O3, waves of 64, code object v5", include_bytes!("../data/kernels.gfx1030.w64.co")),
     ("gfx1201 -O3, waves of 64, code object v5", include_bytes!("../data/kernels.gfx1201.w64.co")),
 ];
 

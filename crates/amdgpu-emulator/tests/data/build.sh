@@ -9,6 +9,8 @@ ${CLANG22:-clang-22} $common --offload-arch=gfx942 -mcode-object-version=5 -O3 \
     -o kernels.gfx942.co kernels.hip &&
 ${CLANG22:-clang-22} $common --offload-arch=gfx1201 -mwavefrontsize64 -mcode-object-version=5 -O3 \
     -o kernels.gfx1201.w64.co kernels.hip &&
+${CLANG22:-clang-22} $common --offload-arch=gfx1030 -mwavefrontsize64 -mcode-object-version=5 -O3 \
+    -o kernels.gfx1030.w64.co kernels.hip &&
 ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -o defects.gfx90a.co defects.hip &&
 for level in 2 0; do
     ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O$level \

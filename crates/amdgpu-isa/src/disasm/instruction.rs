@@ -16,10 +16,10 @@ pub struct Instruction {
     /// The text as LLVM prints it, such as `v_add_f32_e32 v0, v1, v2`. `.long` and the first dword if
     /// [`is_legal`](Self::is_legal) is false.
     pub text: String,
-    /// The length in bytes: 4 to 12 or, of a scaled matrix instruction, 16.
+    /// The length in bytes: 4 to 12, of a scaled matrix instruction 16, and of an image instruction of gfx10 up to 20.
     pub length: usize,
     /// The dwords of the instruction. Those past its length are 0.
-    pub words: [u32; 4],
+    pub words: [u32; 5],
     /// The address that a direct branch or call jumps to; `None` for other instructions.
     pub branch_target: Option<u64>,
     /// Whether the target has such an instruction.
@@ -36,7 +36,7 @@ impl Instruction {
             address,
             text: format!(".long {word:#010x}"),
             length: 4,
-            words: [word, 0, 0, 0],
+            words: [word, 0, 0, 0, 0],
             branch_target: None,
             is_legal: false,
             row: None,

@@ -144,7 +144,7 @@ impl<'a> Listing<'a> {
     /// # Errors
     /// [`Error::UnsupportedTarget`](crate::Error::UnsupportedTarget) if the code is for a processor whose instructions this crate doesn't have.
     pub fn of(object: &'a CodeObject) -> Result<Listing<'a>> {
-        let target = Target::to_disassemble(object)?;
+        let target = Target::of(object)?;
         let wave_of = |wave32| if wave32 { WaveSize::Wave32 } else { WaveSize::Wave64 };
         let others = wave_of(object.kernels().iter().all(|kernel| kernel.descriptor.wave32()));
         let symbols = object.symbols();

@@ -10,8 +10,8 @@ use crate::target::{Isa, Target, WaveSize};
 #[derive(Debug)]
 pub(super) struct NotAnInstruction;
 
-/// The most dwords of an instruction: those of a scaled matrix instruction.
-const MOST: usize = 4;
+/// The most dwords of an instruction: those of an image instruction of gfx10 with addresses in twelve registers.
+pub(super) const MOST: usize = 5;
 
 /// The instructions that are for halves of registers alone. LLVM names no halves on gfx12 by default, so that it has no text for these.
 pub(super) const WITHOUT_TEXT_ON_GFX12: [&str; 2] = ["v_mov_b16", "v_swap_b16"];
@@ -71,7 +71,7 @@ impl Words {
 
     /// Returns the third and fourth dword.
     pub(super) fn next_long(&self) -> Option<u64> {
-        (self.given == MOST).then(|| u64::from(self.words[2]) | u64::from(self.words[3]) << 32)
+        (self.given > 3).then(|| u64::from(self.words[2]) | u64::from(self.words[3]) << 32)
     }
 
     /// Returns whether the text is LLVM 22's. That of gfx90a is LLVM 15's.
@@ -117,6 +117,15 @@ impl Words {
     pub(super) fn literal(&mut self) -> Result<u32, NotAnInstruction> {
         self.len = self.encoded + 1;
         if self.len > self.given { Err(NotAnInstruction) } else { Ok(self.words[self.encoded]) }
+    }
+
+    /// Returns the `count` dwords after the encoding, which name registers.
+    pub(super) fn further(&mut self, count: usize) -> Result<Vec<u32>, NotAnInstruction> {
+        self.len = self.encoded + count;
+        if self.len > self.given {
+            return Err(NotAnInstruction);
+        }
+        Ok(self.words[self.encoded..self.len].to_vec())
     }
 
     /// Returns the dwords of a long encoding, two or three, the first in the lowest bits.

@@ -3,18 +3,7 @@
 //! The sources are the documents of the instruction sets: Vega, 8.2.5 to 8.2.7, and CDNA 2 the same; RDNA 2, 8.2; RDNA 3, 10.5 and 9.6;
 //! RDNA 4, 10. What they leave open is as in Mesa (`ac_descriptors.c`) and in ROCm's runtime (`image_manager_*.cpp`).
 
-/// Whose descriptors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Generation {
-    /// gfx9: Vega and CDNA.
-    Gfx9,
-    /// gfx10.3: RDNA 2.
-    Gfx10,
-    /// gfx11 and gfx11.5: RDNA 3 and 3.5.
-    Gfx11,
-    /// gfx12: RDNA 4.
-    Gfx12,
-}
+use crate::target::Generation;
 
 /// Where a field is: the dword, the first bit and the number of bits of each part, the part with the lowest bits first.
 type Parts = &'static [(usize, u32, u32)];
@@ -101,6 +90,14 @@ fields! {
         Pitch: [(4, 13, 16)], [(4, 0, 14)], [(4, 0, 14)], [(4, 0, 16)];
         /// The first layer.
         BaseArray: [(5, 0, 13)], [(4, 16, 13)], [(4, 16, 13)], [(4, 16, 14)];
+        /// An image with three dimensions begins with the first layer, as arrays do.
+        BeginsWithLayer: [], [(5, 0, 1)], [(5, 0, 1)], [(5, 4, 1)];
+        /// The least level that samplers read, in 256ths.
+        MinLod: [(1, 8, 12)], [(1, 8, 12)], [(5, 27, 5), (6, 0, 7)], [(5, 26, 6), (6, 0, 7)];
+        /// The texels are compressed.
+        Compression: [(6, 21, 1)], [(6, 21, 1)], [(6, 21, 1)], [(6, 21, 1)];
+        /// The order of a border's components.
+        BorderOrder: [(4, 29, 3)], [(3, 25, 3)], [(3, 25, 3)], [(3, 25, 3)];
     }
 }
 

@@ -1,6 +1,6 @@
 //! The formats of texels that programs can ask for, and their numbers in descriptors.
 
-use super::Generation;
+use crate::target::Generation;
 
 /// What the bits of a component are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,5 +4,5 @@
 mod fields;
 mod format;
 
-pub use fields::{BufferField, Generation, ImageField, SamplerField};
+pub use fields::{BufferField, ImageField, SamplerField};
 pub use format::{Numbers, TexelFormat};

@@ -386,11 +386,11 @@ mod tests {
             (&["gfx90a:sramecc-:xnack+"], None, Some("gfx90a:sramecc-:xnack+")),
             (&["gfx942:xnack+"], None, Some("gfx942:sramecc+:xnack+")),
             (&["gfx942"], on, Some("gfx942:sramecc+:xnack+")),
-            (&["gfx1030", "gfx950"], None, Some("gfx950:sramecc+:xnack-")),
+            (&["gfx1010", "gfx950"], None, Some("gfx950:sramecc+:xnack-")),
             (&["gfx1102", "gfx950"], None, Some("gfx1102")),
             (&["gfx1151"], on, Some("gfx1151")),
             (&["gfx90a:xnack+"], Some(FeatureSetting::Off), None),
-            (&["gfx1030"], None, None),
+            (&["gfx1010"], None, None),
         ] {
             let targets: Vec<TargetId> = code.iter().map(|text| text.parse().unwrap()).collect();
             let found = best_target(&targets, &TargetId::new(Processor::Gfx90a), xnack);

@@ -2,7 +2,8 @@
 //!
 //! Both are as ROCm's runtime writes them (`image_manager_*.cpp`), but the image is always linear.
 
-use amdgpu_isa::image::{BufferField, Generation, ImageField, Numbers, SamplerField, TexelFormat};
+use amdgpu_isa::Generation;
+use amdgpu_isa::image::{BufferField, ImageField, Numbers, SamplerField, TexelFormat};
 use amdgpu_isa::image_layout::ImageSize;
 use code_object::Processor;
 

@@ -6,7 +6,8 @@ pub(crate) mod reference;
 
 use std::sync::Arc;
 
-use amdgpu_isa::image::{Generation, Numbers, TexelFormat};
+use amdgpu_isa::Generation;
+use amdgpu_isa::image::{Numbers, TexelFormat};
 use amdgpu_isa::image_layout::ImageSize;
 
 use crate::abi::{

@@ -159,8 +159,8 @@ fn errors_say_what_to_do() {
         (&["replay", "none.csv"], "check its name"),
         (&["replay", directory], "name a file in it"),
         (
-            &["demo", "--target", "gfx1030"],
-            "--target gfx1030: no emulator for gfx1030: gfx90a, gfx942, gfx950, gfx1100, gfx1101, ",
+            &["demo", "--target", "gfx1010"],
+            "--target gfx1010: no emulator for gfx1010: gfx90a, gfx942, gfx950, gfx1030, gfx1031, ",
         ),
         (&["demo", "--backend", "emulator", "--device", "9"], "`hiplaunch info` lists them"),
         (&["inspect", &folder.write("text", "text")], "hipcc --genco"),

@@ -374,7 +374,7 @@ fn wrong_command_lines() {
         (&["run", "x", "--backend", "cuda"], "emulator"),
         (&["demo", "--launches", "0"], "--launches"),
         (&["demo", "--backend", "emulator", "--device", "7"], "--device 7"),
-        (&["demo", "--target", "gfx1030"], "gfx1030"),
+        (&["demo", "--target", "gfx1010"], "gfx1010"),
         (&["demo", "--target", "gfx1100:xnack+"], "gfx1100:xnack+"),
         (&["demo", "--target", "gfx942", "--backend", "hip"], "--backend emulator"),
         (&["demo", "--devices", "2", "--backend", "hip"], "--devices is for the emulator"),

@@ -1,6 +1,6 @@
 //! The parts of decoding that all encodings share: rows, executors, operands and constants.
 
-use amdgpu_isa::{Encoding, ILLEGAL, Row, Target, Ty, flags};
+use amdgpu_isa::{Encoding, Generation, ILLEGAL, Row, Target, Ty, flags};
 use rustc_hash::FxHashMap;
 
 use crate::exec::control::{Illegal, Unimplemented};
@@ -93,11 +93,32 @@ impl Decoder<'_> {
             Ty::Mask if self.wave32 => 1,
             ty => u32::from(ty.dwords()).clamp(1, 4).next_power_of_two(),
         };
-        match (code, self.target.has_gfx11_instructions()) {
-            (0x7c, true) => sreg::NULL,
-            (0x7d, true) => sreg::M0,
+        match self.null() {
+            Some(null) if code == null => sreg::NULL,
+            // gfx11 exchanged the codes of M0 and NULL.
+            Some(0x7c) if code == 0x7d => sreg::M0,
             _ => (code & !(registers - 1)) as u16,
         }
+    }
+
+    /// Returns the code of NULL, the register of RDNA that reads as 0 and keeps nothing (LLVM, `SGPR_NULL_gfxpre11`,
+    /// `SGPR_NULL_gfx11plus`).
+    pub(super) fn null(&self) -> Option<u32> {
+        match self.target.generation() {
+            Generation::Gfx9 => None,
+            Generation::Gfx10 => Some(0x7d),
+            Generation::Gfx11 | Generation::Gfx12 => Some(0x7c),
+        }
+    }
+
+    /// Returns whether only trap handlers can write a scalar register: TTMP registers, in which gfx12 has ids (RDNA4 ISA, 3.3.1).
+    pub(super) fn is_protected(&self, code: u32) -> bool {
+        self.target.is_gfx12() && (108..124).contains(&code)
+    }
+
+    /// Returns the first scalar register of a result: of one that is lost, registers that nothing reads.
+    pub(super) fn scalar_destination(&self, code: u32, ty: Ty) -> u16 {
+        if self.is_protected(code) { sreg::NULL } else { self.scalar(code, ty) }
     }
 
     pub(super) fn word(&self, at: usize) -> u32 {
@@ -165,7 +186,14 @@ impl Decoder<'_> {
 
     /// Returns the scalar index of a value, for source `n` of the instruction: in the constant pool or, if that is
     /// full, where the source's constant is spilled.
-    fn slot(&mut self, partial: &mut PartialInst, n: usize, value: u64, wide: bool, inline: bool) -> u16 {
+    pub(super) fn slot(
+        &mut self,
+        partial: &mut PartialInst,
+        n: usize,
+        value: u64,
+        wide: bool,
+        inline: bool,
+    ) -> u16 {
         self.pool.slot(value, wide, inline).unwrap_or_else(|| {
             partial.spilled[n] = Some(value);
             spill(n)
@@ -187,8 +215,7 @@ impl Decoder<'_> {
             Ok(Operand::Scalar(d.slot(partial, n, value, wide, code != 255)))
         };
         match code {
-            // The register of gfx11 that reads as 0.
-            0x7c if self.target.has_gfx11_instructions() => constant(self, partial, 0),
+            _ if Some(code) == self.null() => constant(self, partial, 0),
             0..=127 => Ok(Operand::Scalar(self.scalar(code, ty))),
             128..=192 => constant(self, partial, u64::from(code - 128)),
             193..=208 => constant(self, partial, (192 - i64::from(code)) as u64),

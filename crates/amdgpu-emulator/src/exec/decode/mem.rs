@@ -39,20 +39,31 @@ impl Decoder<'_> {
         let i = &mut partial.inst;
         i.src = [f.addr as u16, f.data as u16 + data, NONE];
         i.dst = f.vdst as u16 + data;
-        let no_base = if self.target.has_gfx11_instructions() { 0x7c } else { 0x7f };
         i.sdst = match encoding {
             Encoding::Flat => NONE,
-            _ if f.saddr == no_base => NONE,
+            _ if Some(f.saddr) == self.null() => NONE,
+            // EXEC_HI says that there is no base on gfx9, and in SCRATCH of gfx10 that there is no vaddr either.
+            _ if f.saddr == 0x7f => NONE,
             Encoding::Global => self.scalar(f.saddr, Ty::B64),
             _ => self.scalar(f.saddr, Ty::B32),
         };
         i.imm = match encoding {
-            // 12 bits, unsigned, for FLAT; 13 bits, signed, for the others; on gfx12 24 bits, signed, for all: LLVM, `SIInstrInfo::splitFlatOffset`.
+            // 12 bits, on gfx10 11, unsigned, for FLAT; 13 bits, on gfx10 12, signed, for the others; on gfx12 24 bits, signed, for all: LLVM,
+            // `SIInstrInfo::splitFlatOffset`.
+            Encoding::Flat if self.target.is_gfx10() => f.offset & 0x7ff,
             Encoding::Flat if !self.target.is_gfx12() => f.offset & 0xfff,
             _ => f.signed_offset() as u32,
         };
-        // On gfx90a, SCRATCH has a vaddr unless it has an saddr. On the others the bit `sve` says so; gfx90a has `lds` in its place.
-        if self.target != Target::Gfx90a {
+        // On gfx90a, SCRATCH has a vaddr unless it has an saddr, and on gfx10 if its saddr is NULL. On the others the bit `sve` says so;
+        // gfx90a and gfx10 have `lds` in its place.
+        if self.target.is_gfx10() {
+            if f.lds {
+                return Err(NotAnInstruction);
+            }
+            if encoding == Encoding::Scratch && Some(f.saddr) == self.null() {
+                i.flags |= flag::VADDR;
+            }
+        } else if self.target != Target::Gfx90a {
             if encoding == Encoding::Scratch && f.sve {
                 i.flags |= flag::VADDR;
             }
@@ -85,9 +96,9 @@ impl Decoder<'_> {
             (flag::OFFEN, f.offen),
             (flag::IDXEN, f.idxen),
             (flag::GLC, f.glc),
-            (flag::GFX11, self.target.is_rdna()),
             (flag::SC1, f.scope > 0),
         ]);
+        i.flags |= flag::of_generation(self.target.generation());
         Ok(())
     }
 
@@ -106,32 +117,40 @@ impl Decoder<'_> {
 
     pub(super) fn mtbuf(&mut self, partial: &mut PartialInst, long: u128) -> Result<(), NotAnInstruction> {
         let f = fields::Mtbuf::of(self.target, long);
-        self.find(partial, Encoding::Mtbuf, f.op)?;
+        self.find(partial, Encoding::Mtbuf, f.opcode())?;
         self.buffer(partial, fields::Buffer::of(self.target, long))?;
         partial.inst.flags |= flag::where_set([(flag::SLC, f.slc), (flag::SC1, f.scc)]);
         Ok(())
     }
 
     /// Decodes MIMG. `src[0]` is the first register of the address, `src[1]` and `dst` are the data, `src[2]` is the first SGPR of the
-    /// image's descriptor, and `sdst` that of the sampler's; the third dword of gfx11, if there is one, names the other registers of the
-    /// address.
+    /// image's descriptor, and `sdst` that of the sampler's. Further dwords, one on gfx11 and up to three on gfx10, name the other registers
+    /// of the address: they are in `raw`, and on gfx10 in `imm` and `target`.
     pub(super) fn mimg(&mut self, partial: &mut PartialInst, long: u128) -> Result<(), NotAnInstruction> {
-        let f = fields::Mimg::of(self.target, long);
-        let row = self.find(partial, Encoding::Mimg, f.op)?;
-        if f.nsa {
-            self.literal(partial)?;
+        let f = fields::Mimg::read(self.target, long);
+        let row = self.find(partial, Encoding::Mimg, f.opcode())?;
+        let has_sampler = SampleForm::of(row).is_some();
+        if self.target.is_gfx12() && has_sampler != f.is_vsample {
+            return Err(NotAnInstruction);
+        }
+        for n in 0..f.nsa_dwords {
+            let at = partial.inst.pc as usize + partial.len;
+            let dword = *self.words.get(at).ok_or(NotAnInstruction)?;
+            match n {
+                0 => partial.inst.raw[2] = dword,
+                1 => partial.inst.imm = dword,
+                _ => partial.inst.target = dword,
+            }
+            partial.len += 1;
         }
         let data = if f.acc { AGPR } else { 0 };
         let i = &mut partial.inst;
         i.src = [f.vaddr as u16, f.vdata as u16 + data, (f.srsrc * 4) as u16];
         i.dst = i.src[1];
-        i.sdst = if SampleForm::of(row).is_some() { (f.ssamp * 4) as u16 } else { NONE };
-        i.flags |= flag::where_set([
-            (flag::GLC, f.glc),
-            (flag::SLC, f.slc),
-            (flag::SC1, f.scc),
-            (flag::GFX11, self.target.is_gfx11()),
-        ]);
+        i.sdst = if has_sampler { (f.ssamp * 4) as u16 } else { NONE };
+        i.flags |=
+            flag::where_set([(flag::GLC, f.glc), (flag::SLC, f.slc), (flag::SC1, f.scc || f.scope > 0)]);
+        i.flags |= flag::of_generation(self.target.generation());
         Ok(())
     }
 }

@@ -1,10 +1,12 @@
 //! Decoding of SOP1, SOP2, SOPK, SOPC, SOPP and SMEM.
 
-use amdgpu_isa::flags::{ACC, DESCRIPTOR, LIT, LIT_FACTOR};
-use amdgpu_isa::{Encoding, Ty, fields};
+use amdgpu_isa::flags::{ACC, BRANCH, DESCRIPTOR, DST_KEPT, LIT, LIT_FACTOR};
+use amdgpu_isa::{Encoding, Row, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
+use crate::exec::control::Nop;
 use crate::exec::inst::{NONE, flag};
+use crate::exec::level::same;
 use crate::exec::operand::Operand;
 
 impl Decoder<'_> {
@@ -22,10 +24,23 @@ impl Decoder<'_> {
         Ok(())
     }
 
+    /// Sets the destination. An instruction whose result is lost does nothing else, not to SCC either, unless it writes EXEC or jumps
+    /// (RDNA4 ISA, 3.3.1).
+    fn scalar_result(&self, partial: &mut PartialInst, row: &Row, code: u32) {
+        if row.is(DST_KEPT) || !self.is_protected(code) {
+            partial.inst.dst = self.scalar(code, row.dst);
+            return;
+        }
+        partial.inst.dst = self.scalar_destination(code, row.dst);
+        if !row.name.contains("exec") && !row.is(BRANCH) {
+            partial.inst.exec = self.executor(same::<Nop>());
+        }
+    }
+
     pub(super) fn sop2(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Sop2::of(self.target, word);
         let row = self.find(partial, Encoding::Sop2, f.op)?;
-        partial.inst.dst = self.scalar(f.sdst, row.dst);
+        self.scalar_result(partial, row, f.sdst);
         self.scalar_source(partial, 0, f.src0, row.src[0])?;
         self.scalar_source(partial, 1, f.src1, row.src[1])?;
         if row.is(LIT) {
@@ -46,7 +61,7 @@ impl Decoder<'_> {
     pub(super) fn sop1(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Sop1::of(self.target, word);
         let row = self.find(partial, Encoding::Sop1, f.op)?;
-        partial.inst.dst = self.scalar(f.sdst, row.dst);
+        self.scalar_result(partial, row, f.sdst);
         if row.src[0] != Ty::None {
             self.scalar_source(partial, 0, f.src0, row.src[0])?;
         } else {
@@ -71,7 +86,7 @@ impl Decoder<'_> {
     pub(super) fn sopk(&mut self, partial: &mut PartialInst, word: u32) -> Result<(), NotAnInstruction> {
         let f = fields::Sopk::of(self.target, word);
         let row = self.find(partial, Encoding::Sopk, f.op)?;
-        partial.inst.dst = self.scalar(f.sdst, row.dst);
+        self.scalar_result(partial, row, f.sdst);
         // The immediate is sign-extended. Executors of unsigned comparisons and of hardware registers use the low half.
         partial.inst.imm = f.simm as i16 as u32;
         if row.flags & LIT != 0 {
@@ -95,21 +110,22 @@ impl Decoder<'_> {
         let f = fields::Smem::of(self.target, long);
         let row = self.find(partial, Encoding::Smem, f.op)?;
         let base = if row.is(DESCRIPTOR) { Ty::Wide(4) } else { Ty::B64 };
-        let dst = self.scalar(f.sdata, if row.dst == Ty::None { row.src[0] } else { row.dst });
+        let dst = match row.dst {
+            Ty::None => self.scalar(f.sdata, row.src[0]),
+            ty => self.scalar_destination(f.sdata, ty),
+        };
         let i = &mut partial.inst;
         i.src[0] = self.scalar(f.sbase * 2, base);
         i.dst = dst;
         if self.target.is_rdna() {
             // Both offsets are always there; the register may be the one that reads as 0.
             i.imm = f.signed_offset() as u32;
-            i.sdst = if f.soffset == 0x7c { NONE } else { self.scalar(f.soffset, Ty::B32) };
+            i.sdst = if Some(f.soffset) == self.null() { NONE } else { self.scalar(f.soffset, Ty::B32) };
         } else {
             i.imm = if f.imm { f.signed_offset() as u32 } else { 0 };
             i.sdst = f.offset_register().map_or(NONE, |register| register as u16);
         }
-        if f.glc {
-            i.flags |= flag::GLC;
-        }
+        i.flags |= flag::where_set([(flag::GLC, f.glc)]) | flag::of_generation(self.target.generation());
         Ok(())
     }
 }

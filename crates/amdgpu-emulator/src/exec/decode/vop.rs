@@ -15,12 +15,12 @@ use crate::exec::scalar_op::ScalarModifiers;
 use crate::exec::scaled::Plan;
 use crate::exec::table::Impl;
 use crate::exec::vop3::{BOUND_CONTROL, FETCH_INACTIVE};
-use crate::state::wave::{AGPR, sreg};
+use crate::state::wave::{AGPR, POOL, sreg};
 
 /// The codes of source 0 that say that a control dword follows.
 const SDWA: u32 = 249;
 pub(super) const DPP: u32 = 250;
-/// DPP of gfx11 that permutes eight lanes, and the same that also reads inactive ones.
+/// DPP of RDNA that permutes eight lanes, and the same that also reads inactive ones.
 pub(super) const DPP8: u32 = 233;
 pub(super) const DPP8_FETCH_INACTIVE: u32 = 234;
 
@@ -104,15 +104,16 @@ impl Decoder<'_> {
         Operand::Vector(code as u16 & 0x7f)
     }
 
-    /// Sets the destination of a short encoding. On gfx11, a result of 16 bits is written to one half of a register, and the other half
-    /// is kept.
+    /// Sets the destination of a short encoding. On RDNA, a result of 16 bits is written to one half of a register, on gfx10 to the lower
+    /// one, and the other half is kept (LLVM, `zeroesHigh16BitsOfDest`).
     fn short_destination(&self, partial: &mut PartialInst, row: &Row, code: u32, mods: &mut Mods) {
         partial.inst.dst = code as u16;
         if row.is(SGPR_DST) {
-            partial.inst.dst = self.scalar(code, Ty::B32);
-        } else if self.target.has_gfx11_instructions() && is_half(row.dst) {
-            partial.inst.dst &= 0x7f;
-            mods.part = if code & 0x80 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
+            partial.inst.dst = self.scalar_destination(code, Ty::B32);
+        } else if self.target.is_rdna() && is_half(row.dst) {
+            let is_high = self.target.has_gfx11_instructions() && code & 0x80 != 0;
+            partial.inst.dst &= if self.target.has_gfx11_instructions() { 0x7f } else { 0xff };
+            mods.part = if is_high { DwordPart::HIGH } else { DwordPart::LOW };
             mods.rest = UnwrittenBits::Keep;
         }
     }
@@ -179,7 +180,7 @@ impl Decoder<'_> {
         if self.target.is_rdna() && row.is(EXEC_OUT) { sreg::EXEC } else { register }
     }
 
-    /// Decodes a DPP control dword of gfx11 that source 0 of any encoding may have. Returns the register that it names.
+    /// Decodes a DPP control dword of RDNA that source 0 of any encoding may have. Returns the register that it names.
     pub(super) fn lanes_of_source(
         &mut self,
         partial: &mut PartialInst,
@@ -202,8 +203,12 @@ impl Decoder<'_> {
         row: &Row,
         mods: &mut Mods,
     ) -> Result<Operand, NotAnInstruction> {
-        let gfx11 = self.target.has_gfx11_instructions();
-        if !matches!((code, gfx11), (SDWA, false) | (DPP, _) | (DPP8 | DPP8_FETCH_INACTIVE, true)) {
+        let is_control = match code {
+            SDWA => !self.target.has_gfx11_instructions(),
+            DPP8 | DPP8_FETCH_INACTIVE => self.target.is_rdna(),
+            code => code == DPP,
+        };
+        if !is_control {
             let source = self.vop_source(partial, 0, code, row)?;
             return Ok(match source {
                 Operand::Vector(_) => self.short_vector(0, code, row.src[0], mods),
@@ -214,7 +219,7 @@ impl Decoder<'_> {
             return Err(NotAnInstruction);
         }
         let both = |first: bool, second: bool| u32::from(first) | u32::from(second) << 1;
-        if gfx11 {
+        if self.target.is_rdna() && code != SDWA {
             let (dpp, f) = self.lanes_of_source(partial, code)?;
             mods.dpp = Some(dpp);
             if code == DPP {
@@ -278,7 +283,8 @@ impl Decoder<'_> {
         if row.flags & LIT != 0 {
             return Err(NotAnInstruction);
         }
-        partial.inst.dst = if row.is(SGPR_DST) { self.scalar(f.vdst, Ty::B32) } else { f.vdst as u16 };
+        partial.inst.dst =
+            if row.is(SGPR_DST) { self.scalar_destination(f.vdst, Ty::B32) } else { f.vdst as u16 };
         if (self.target == Target::Gfx950 || self.target.is_rdna())
             && let Some(imm) = own_modifiers(row, &f)
         {
@@ -294,13 +300,13 @@ impl Decoder<'_> {
         }
         let mut mods = Mods { neg: f.neg, omod: f.omod as u8, clamp: f.clamp, ..Mods::of(row) };
         if row.flags & SDST != 0 {
-            partial.inst.sdst = self.scalar(f.sdst, Ty::Mask);
+            partial.inst.sdst = self.scalar_destination(f.sdst, Ty::Mask);
         } else {
             mods.abs = f.abs;
             op_sel(row, f.op_sel, self.target, &mut mods);
         }
         if encoding == Encoding::Vopc {
-            partial.inst.sdst = self.mask_destination(row, self.scalar(f.vdst, Ty::Mask));
+            partial.inst.sdst = self.mask_destination(row, self.scalar_destination(f.vdst, Ty::Mask));
         }
         let mut sources = [Operand::None; 3];
         for (n, (source, code)) in sources.iter_mut().zip(f.src()).enumerate() {
@@ -316,11 +322,23 @@ impl Decoder<'_> {
                 *source = Operand::Vector(control.src0 as u16);
             } else if row.src[n] != Ty::None {
                 *source = self.vop_source(partial, n, code, row)?;
+                if replicates(row) && is_inline(code) {
+                    self.replicate(partial, n, source, &mut mods);
+                }
             } else if n == 2 && row.flags & MASK_IN != 0 {
                 *source = self.source(partial, n, code & 0xff, Ty::Mask)?;
             }
         }
         self.bind(partial, row, sources, mods)
+    }
+
+    /// Puts an inline constant of 16 bits into both halves of the source.
+    fn replicate(&mut self, partial: &mut PartialInst, n: usize, source: &mut Operand, mods: &mut Mods) {
+        let Operand::Scalar(slot) = *source else { return };
+        let Some(value) = self.pool.values.get(usize::from(slot.wrapping_sub(POOL))) else { return };
+        let both = u64::from(value & 0xffff) * 0x1_0001;
+        *source = Operand::Scalar(self.constant(partial, n, both, false));
+        mods.parts[n] = DwordPart::ALL;
     }
 
     pub(super) fn vop_source(
@@ -455,6 +473,17 @@ struct ResultModifiers {
     clamps_inside: bool,
 }
 
+/// Returns whether an instruction has inline constants in both halves of its sources, whatever op_sel is (RDNA3 ISA, 7.2.1; RDNA4 ISA,
+/// 7.2.2).
+fn replicates(row: &Row) -> bool {
+    matches!(row.name, "v_dot2_f16_f16" | "v_dot2_bf16_bf16")
+}
+
+/// Returns whether the code of a source is an inline constant.
+pub(super) fn is_inline(code: u32) -> bool {
+    matches!(code, 128..=208 | 240..=248)
+}
+
 /// Sets the sources, and bit `n` of `flags` if source `n` is a vector.
 pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
     inst.flags = 0;
@@ -471,17 +500,21 @@ pub(super) fn set_sources(inst: &mut Inst, sources: &[Operand; 3]) {
 }
 
 /// Decodes op_sel of VOP3: the half that is read of each 16-bit source, and the half that is written of a 16-bit
-/// destination. On gfx11, the other half of that is kept.
+/// destination. On RDNA, the other half of that is kept. On gfx12, conversions of one 8-bit float read any byte, whose number has its bits
+/// in reverse (LLVM's assembler, `byte_sel`).
 fn op_sel(row: &Row, bits: u32, target: Target, mods: &mut Mods) {
     for n in 0..3 {
         if bits >> n & 1 != 0 && is_half(row.src[n]) {
             mods.parts[n] = DwordPart::HIGH;
         }
     }
+    if target.is_gfx12() && matches!(row.name, "v_cvt_f32_fp8" | "v_cvt_f32_bf8") {
+        mods.parts[0] = DwordPart::byte((bits << 1 & 2 | bits >> 1 & 1) as u8);
+    }
     if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         // The upper two bits select the byte that is written.
         (mods.part, mods.rest) = (DwordPart::byte((bits >> 2) as u8), UnwrittenBits::Keep);
-    } else if is_half(row.dst) && (bits >> 3 != 0 || target.has_gfx11_instructions()) {
+    } else if is_half(row.dst) && (bits >> 3 != 0 || target.is_rdna()) {
         let part = if bits >> 3 != 0 { DwordPart::HIGH } else { DwordPart::LOW };
         (mods.part, mods.rest) = (part, UnwrittenBits::Keep);
     }

@@ -4,7 +4,7 @@ use amdgpu_isa::flags::{DOUBLE, F8F6F4, MATRIX, SPARSE, WMMA};
 use amdgpu_isa::{Encoding, Mnemonic, Row, Target, Ty, Vop3p, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
-use super::vop::{DPP, DPP8, DPP8_FETCH_INACTIVE, Mods, set_sources};
+use super::vop::{DPP, DPP8, DPP8_FETCH_INACTIVE, Mods, is_inline, set_sources};
 use crate::exec::inst::{Inst, ModifierInst};
 use crate::exec::matrix::Controls;
 use crate::exec::matrix_scaled::FORMATS;
@@ -66,6 +66,8 @@ impl Decoder<'_> {
             // An operand has only the modifiers that have a meaning for its type.
             select = match row.src[n] {
                 _ if row.is(WMMA) => select.with(n, lo, hi, neg_lo, neg_hi),
+                // Both halves are the constant.
+                _ if n < 2 && is_inline(code) && self.replicates(row) => select.with(n, 0, 0, neg_lo, neg_hi),
                 Ty::P16I => select.with(n, lo, hi, 0, 0),
                 Ty::P16F | Ty::P16Bf | Ty::P32 | Ty::Mix => select.with(n, lo, hi, neg_lo, neg_hi),
                 Ty::B32 if row.name == "v_mfma_ld_scale_b32" => select.with(n, lo, hi, 0, 0),
@@ -90,6 +92,16 @@ impl Decoder<'_> {
             None => set_sources(&mut partial.inst, &sources),
         }
         Ok(())
+    }
+
+    /// Returns whether an instruction has inline constants in both halves of its first two sources, whatever op_sel is (RDNA3 ISA, 7.5.1;
+    /// RDNA4 ISA, 7.2.2). Of `v_dot2_f32_f16`, only RDNA4 ISA says so.
+    fn replicates(&self, row: &Row) -> bool {
+        match row.name {
+            "v_dot2_f32_bf16" => self.target.has_gfx11_instructions(),
+            "v_dot2_f32_f16" => self.target.is_gfx12(),
+            _ => false,
+        }
     }
 
     /// Makes `partial` an instruction that moves source 0 between lanes, to its temporary register, before it computes.

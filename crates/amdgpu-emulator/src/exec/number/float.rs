@@ -233,7 +233,7 @@ impl Float for Half {
 }
 
 /// Returns the lesser value; -0 is below +0. Of a NaN and a number it is the number. In IEEE mode a signalling NaN
-/// gives a quiet NaN (CDNA2 ISA, `V_MIN_F32`).
+/// gives a quiet NaN (CDNA2 ISA, `V_MIN_F32`); on gfx12 two NaNs do ([`Mode::PREFERS_NUMBERS`]).
 #[inline(always)]
 pub(crate) fn min<T: Float>(m: Mode, a: T, b: T) -> T {
     let first = a.lt(b) || a.eq(b) && a.is_negative() || b.is_nan() && !a.is_nan();
@@ -270,6 +270,8 @@ fn quiet_nan<T: Float>(a: T, b: T, otherwise: T) -> T {
 #[inline(always)]
 fn ieee<T: Float>(m: Mode, a: T, b: T, otherwise: T) -> T {
     let ieee = m.ieee();
+    // It is a NaN if both are: then the first one is quieted.
+    let otherwise = if m.prefers_numbers() && otherwise.is_nan() { a.quiet() } else { otherwise };
     let second = if ieee && b.is_signaling() { b.quiet() } else { otherwise };
     if ieee && a.is_signaling() { a.quiet() } else { second }
 }

@@ -43,7 +43,7 @@ pub(super) fn mimg(op: Mimg) -> Impl {
         | Mimg::image_gather4_cl | Mimg::image_gather4_b_cl | Mimg::image_gather4_c_cl | Mimg::image_gather4_c_l
         | Mimg::image_gather4_c_b | Mimg::image_gather4_c_b_cl => one::<ImageSample>(),
         Mimg::image_get_lod => one::<ImageLevel>(),
-        // Several samples of a texel, what no document describes, and images of gfx10.3 and gfx12.
+        // Several samples of a texel, what no document describes, and floats in atomics, which HIP has no function for.
         Mimg::image_msaa_load | Mimg::image_gather4h | Mimg::image_atomic_fcmpswap | Mimg::image_atomic_add_flt | Mimg::image_atomic_min_flt
         | Mimg::image_atomic_max_flt | Mimg::image_atomic_pk_add_f16 | Mimg::image_atomic_pk_add_bf16 => Impl::Unimplemented,
     }

@@ -24,8 +24,6 @@ pub(crate) use notation::Impl;
 pub(crate) fn executor(mnemonic: Mnemonic, target: Target) -> Impl {
     match mnemonic {
         Mnemonic::Illegal => Impl::Unimplemented,
-        // Those of gfx10.3 and gfx12 have other encodings and descriptors.
-        Mnemonic::Mimg(_) if target.is_gfx10() || target.is_gfx12() => Impl::Unimplemented,
         Mnemonic::Mimg(op) => image::mimg(op),
         Mnemonic::Sop1(op) => sop::sop1(op),
         Mnemonic::Sop2(op) => sop::sop2(op),

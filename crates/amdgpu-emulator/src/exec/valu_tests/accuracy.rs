@@ -7,12 +7,12 @@ use super::conversions::turns;
 use super::{f16, f32, float_size, rigs};
 use crate::exec::level::SimdLevel;
 use crate::exec::number::exact::{self, Exact};
-use crate::state::wave::{LANES, Mode};
-use crate::testing::test_wave::{Random, TestWave, op};
+use crate::state::wave::{LANES, Mode, sreg};
+use crate::testing::test_wave::{RDNA, Random, TestWave, op};
 
 const PAGE: &str = include_str!("../../../VERIFICATION.md");
 
-crate::testing::tally::verified!(every_f16, many_f32, many_f64);
+crate::testing::tally::verified!(every_f16, many_f32, many_f64, functions_of_scalars);
 
 /// An instruction, the size of its floats, and its function.
 struct Function {
@@ -162,10 +162,10 @@ fn keeps_promise(rig: &mut TestWave, function: &Function, inputs: &[u64]) {
     assert!(error <= promise, "{} of {at:#x} at {:?}: {error} ulp, not {promise}", function.name, rig.level);
 }
 
-/// Returns waves of 64 of each target, at each level on gfx9. Those of gfx11 have the same executors.
+/// Returns waves of 64 of each target, at each level on gfx9. Those of RDNA have the same executors.
 fn every() -> Vec<TestWave> {
-    let gfx11 = Target::GFX11.map(|target| TestWave::new(target, SimdLevel::best()));
-    Target::GFX9.into_iter().flat_map(rigs).chain(gfx11).collect()
+    let rdna = RDNA.map(|target| TestWave::new(target, SimdLevel::best()));
+    Target::GFX9.into_iter().flat_map(rigs).chain(rdna).collect()
 }
 
 /// Returns the functions of floats of a size that a target has.
@@ -250,6 +250,64 @@ fn many_f64() {
             }
         }
     }
+}
+
+/// `v_s_exp_f32` and similar instructions of gfx12: one value in an SGPR, whatever EXEC is. A result of 16 bits clears the other half
+/// (RDNA4 ISA, 7.10).
+fn functions_of_scalars() {
+    let mut random = Random::new(83);
+    for mut rig in [TestWave::new, TestWave::wave32].map(|new| new(Target::Gfx12, SimdLevel::best())) {
+        let rows = Encoding::Vop3.rows().iter().filter(|row| row.name.starts_with("v_s_"));
+        for (row, code) in rows.filter_map(|row| Some((row, row.opcode(Target::Gfx12)?))) {
+            let vector = row.name.replace("v_s_", "v_");
+            let function = FUNCTIONS.iter().find(|function| function.name == vector).unwrap();
+            for _ in 0..2000 {
+                scalar_function(&mut random, &mut rig, function, u32::from(code));
+            }
+        }
+    }
+}
+
+/// Runs an instruction of [`functions_of_scalars`] with random modifiers. A factor of the result needs a mode that flushes denormals: then
+/// there are none here.
+fn scalar_function(random: &mut Random, rig: &mut TestWave, function: &Function, code: u32) {
+    let bits = random.next();
+    let field = |at: u32, n: u64| (bits >> at & n) as u32;
+    let [neg, abs, clamp, scales] = [0, 1, 2, 3].map(|at| field(at, 1));
+    let omod = if scales != 0 { field(4, 3) } else { 0 };
+    rig.w.mode = Mode(if scales != 0 { 0x100 } else { 0x1f0 });
+    let sixteen = function.size == 16;
+    let any = random.next();
+    let x = match (scales != 0, sixteen) {
+        // Between 1/8 and 8.
+        (true, true) => any & 0x8000 | (12 << 10) + any % (6 << 10),
+        (true, false) => any & 0x8000_0000 | (124 << 23) + any % (6 << 23),
+        (false, true) => any & 0xffff,
+        (false, false) => any & 0xffff_ffff,
+    };
+    // The other half of the source doesn't matter.
+    rig.w.set_s32(10, x as u32 | if sixteen { random.next() as u32 & 0xffff_0000 } else { 0 });
+    rig.w.set_s32(14, random.next() as u32);
+    let (exec, next) = (if bits >> 8 & 3 == 0 { 0 } else { random.next() }, rig.w.s32(15));
+    rig.w.set_exec(exec);
+    let first = Encoding::Vop3.first_dword(rig.target, code, 14 | abs << 8 | clamp << 15);
+    rig.run(&[first, 10 | omod << 27 | neg << 29]);
+    let value = if sixteen { f16(x) } else { f64::from(f32(x)) };
+    let value = if abs != 0 { value.abs() } else { value };
+    let exact = (function.of)(if neg != 0 { -value } else { value });
+    let scaled = exact * [1.0, 2.0, 4.0, 0.5][omod as usize];
+    // A factor leaves no -0, and a NaN is clamped to 0.
+    let scaled = if omod != 0 && scaled == 0.0 { 0.0 } else { scaled };
+    let want = match clamp {
+        0 => scaled,
+        _ if scaled > 0.0 => scaled.min(1.0),
+        _ => 0.0,
+    };
+    let got = rig.w.s32(14);
+    let context = format!("{} of {x:#x}: {got:#x}, not {want}", function.name);
+    assert!(!sixteen || got >> 16 == 0, "{context}");
+    assert!(error(got.into(), want, function.size) <= promise(function.name), "{context}");
+    assert_eq!((rig.w.s32(15), rig.w.s64(sreg::EXEC)), (next, exec), "{context}");
 }
 
 /// Covers the rows of floats whose last bit no other test checks.

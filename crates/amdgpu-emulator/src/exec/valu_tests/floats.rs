@@ -46,7 +46,10 @@ fn value(v: u64, size: u32) -> f64 {
 fn extreme(x: &In, a: u64, b: u64, size: u32, max: bool) -> u64 {
     let quiet = [1u64 << 9, 1 << 22, 1 << 51][[16, 32, 64].iter().position(|s| *s == size).unwrap_or(0)];
     let (p, q) = (value(a, size), value(b, size));
-    if x.mode.ieee() && is_signaling(a, size) {
+    if x.mode.prefers_numbers() && p.is_nan() && q.is_nan() {
+        // RDNA4 ISA, `V_MIN_NUM_F32`.
+        a | quiet
+    } else if x.mode.ieee() && is_signaling(a, size) {
         a | quiet
     } else if x.mode.ieee() && is_signaling(b, size) {
         b | quiet
@@ -91,9 +94,9 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
         return compared;
     }
     if name == "dot2c_f32_f16" {
-        // The product of the second pair is added first, on gfx11 that of the first pair (RDNA3 ISA, `V_DOT2ACC_F32_F16`);
+        // The product of the second pair is added first, on RDNA that of the first pair (RDNA3 ISA, `V_DOT2ACC_F32_F16`);
         // each step is rounded. CDNA2 and CDNA3 ISA, 6.4: whatever MODE says, to nearest even, and denormals are flushed.
-        let [first, second] = if x.target.is_gfx11() { [0, 1] } else { [1, 0] };
+        let [first, second] = if x.target.is_rdna() { [0, 1] } else { [1, 0] };
         let flushed = |v, size| exact::flush(v, size, false);
         let part = |v: u64, n: u32| exact::convert(16, 32, 0, flushed(v >> (16 * n) & 0xffff, 16));
         let fma = |n, c| flushed(exact::fma(32, 0, part(x.s[0], n), part(x.s[1], n), c), 32);
@@ -131,8 +134,9 @@ pub(super) fn reference(name: &str, x: &In) -> Option<Out> {
             32 => Close::F32,
             _ => Close::F64,
         };
-        // Outside of IEEE mode a signalling NaN is not quieted.
-        let close = if x.mode.ieee() { close } else { Close::Bits };
+        // Outside of IEEE mode a signalling NaN is not quieted, except on gfx12.
+        let quiets = x.mode.ieee() || x.mode.prefers_numbers();
+        let close = if quiets { close } else { Close::Bits };
         Some(Out { d, flag: false, close })
     };
     match op {

@@ -349,6 +349,11 @@ fn source_ty(row: &Row, n: usize) -> Ty {
     if row.flags & amdgpu_isa::flags::ACC != 0 && row.src[n] == Ty::None { Ty::None } else { row.src[n] }
 }
 
+/// Returns a mode of gfx12, which has neither DX10_CLAMP nor IEEE: a NaN is clamped to 0, and minima and maxima prefer numbers.
+pub(crate) fn of_gfx12(mode: u32) -> Mode {
+    Mode(mode & Mode::GFX12 | 0x100 | Mode::PREFERS_NUMBERS)
+}
+
 /// Runs one form of an instruction with random operands and compares all lanes.
 fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, literal: u32) {
     // Random DX10_CLAMP and IEEE; in half of all cases also random roundings and denormals.
@@ -363,7 +368,8 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
     if random.next().is_multiple_of(4) {
         mode |= 1 << 23;
     }
-    let mode = Mode(mode);
+    let target = rigs.first().map(|rig| rig.target);
+    let mode = if target == Some(Target::Gfx12) { of_gfx12(mode) } else { Mode(mode) };
     let all = rigs.first().map_or(!0, |rig| rig.w.all);
     let lanes = all.count_ones() as usize;
     let (exec, mask) = match random.next() % 4 {

@@ -20,7 +20,6 @@ old sum.gfx90a.co sum.S gfx90a &&
 new sum.gfx942.co sum.S gfx942 &&
 new image.gfx1100.co empty.S gfx1100 -DIMAGE -DWAVE=32 &&
 new empty.gfx908.co empty.S gfx908 -DWAVE=64 &&
-new empty.gfx1030.co empty.S gfx1030 -DWAVE=32 &&
 new empty.gfx1100.co empty.S gfx1100 -DWAVE=32 &&
 new initial.gfx1100.co initial.S gfx1100 -DWAVE=32 &&
 new initial.wave64.gfx1100.co initial.S gfx1100 -DWAVE=64 -mwavefrontsize64 &&

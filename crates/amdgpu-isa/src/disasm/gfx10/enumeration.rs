@@ -7,6 +7,7 @@ use super::super::gfx11::enumeration::{control, encode_simple, long_sources};
 use crate::encoding::Encoding;
 use crate::row::flags::MASK_IN;
 use crate::row::{Row, Ty};
+use crate::sample_form::SampleForm;
 use crate::target::Target;
 
 type Encodings = BTreeSet<[u32; 3]>;
@@ -90,8 +91,10 @@ fn encode(f: &mut Fields, row: &Row, encoding: Encoding, op: u32, n: usize) -> [
         }
         Encoding::Mimg => {
             let flags = f.sparse(1) << 25 | f.sparse(2) << 16 | f.sparse(4) << 12 | f.sparse(1) << 7;
-            let separate = if n % 8 == 7 { f.below(4) } else { n as u32 & 1 };
-            let rest = flags | f.sparse(4) << 8 | f.below(8) << 3 | separate << 1;
+            let separate = if n % 4 == 3 { f.below(4) } else { n as u32 & 1 };
+            let few = SampleForm::of(row).is_none() && n < 4;
+            let dmask = if few { [1, 3, 3, 15][n] } else { f.sparse(4) };
+            let rest = flags | dmask << 8 | f.below(8) << 3 | separate << 1;
             let high = f.vgpr() | f.vgpr() << 8 | f.below(26) << 16 | f.sparse(2) << 30;
             [short(rest), high | f.below(26) << 21 & 0x03e0_0000 * u32::from(n % 8 == 6), f.next() as u32]
         }

@@ -98,9 +98,9 @@ pub(in super::super) fn common_difference(text: &str) -> Option<&'static str> {
     {
         return Some("a mask in vector registers");
     }
-    if ["image_sample", "image_gather4", "image_get_lod", "image_bvh", "ds_bvh", "v_interp"]
-        .iter()
-        .any(|start| mnemonic.starts_with(start))
+    let is_known = || Encoding::Mimg.rows().iter().any(|row| row.name == mnemonic);
+    if ["image_bvh", "ds_bvh", "v_interp"].iter().any(|start| mnemonic.starts_with(start))
+        || mnemonic.starts_with("image_") && !is_known()
     {
         return Some("an instruction of graphics");
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::enumeration::{Fields, LITERALS};
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, has_sampler_on_gfx12};
 use crate::target::Target;
 
 const TARGET: Target = Target::Gfx12;
@@ -46,6 +46,11 @@ pub(in super::super) fn memory(
             let format = if encoding == Encoding::Mtbuf { f.below(128) } else { f.sparse(7) };
             let second = f.vgpr() | f.below(26) << 11 | policy(f) | format << 23 | f.sparse(2) << 30;
             [short(rest), second, f.vgpr() | f.sparse(23) << 8]
+        }
+        Encoding::Mimg if has_sampler_on_gfx12(op) => {
+            let rest = f.below(8) | f.sparse(4) << 3 | f.sparse(1) << 13 | f.sparse(4) << 22;
+            let second = f.vgpr() | f.sparse(1) << 8 | f.below(26) << 11 | policy(f) | f.below(26) << 25;
+            [short(rest), second, f.vgpr() | f.vgpr() << 8 | f.vgpr() << 16 | f.vgpr() << 24]
         }
         Encoding::Mimg => {
             let rest = f.below(8) | f.sparse(3) << 4 | f.sparse(4) << 22;

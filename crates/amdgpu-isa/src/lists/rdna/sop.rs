@@ -323,7 +323,9 @@ macro_rules! sopp {
             s_clause 33 5 5 5 = Sopp s_clause;
             s_delay_alu -1 7 7 7 = Sopp s_delay_alu;
             s_waitcnt_depctr 35 8 8 -1 = Sopp s_waitcnt_depctr;
-            s_waitcnt 12 9 9 9 = Sopp s_waitcnt;
+            // Of two generations, as their operands have other fields.
+            s_waitcnt 12 -1 -1 -1 = Sopp s_waitcnt;
+            s_waitcnt -1 9 9 9 = Sopp s_waitcnt;
             s_wait_idle 34 10 10 10 = Sopp s_wait_idle;
             s_wait_event -1 11 11 11 = Sopp s_wait_event;
             s_trap 18 16 16 16 = Sopp s_trap;
