@@ -2,7 +2,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 corpus=../shared/corpus
 
-# A copy of the corpus with objects for gfx950 and gfx1100, of which it has none.
+# A copy of the corpus with objects for gfx950 and RDNA, of which it has none.
 corpus_with_more_targets() { # whether it can be made
   installed clang-22 lld-22 llvm-15 rocm-device-libs libamdhip64-dev || return
   if [[ ! -d $CI_WORK/corpus ]]; then
@@ -10,6 +10,8 @@ corpus_with_more_targets() { # whether it can be made
     step "$ci/beside/corpus-for" "$CI_WORK/corpus" gfx950 || exit 1
     step "$ci/beside/corpus-for" "$CI_WORK/corpus" gfx1100.w32 -O3 || exit 1
     step "$ci/beside/corpus-for" "$CI_WORK/corpus" gfx1100.w64 -O3 || exit 1
+    step "$ci/beside/corpus-for" "$CI_WORK/corpus" gfx1030.w32 -O3 || exit 1
+    step "$ci/beside/corpus-for" "$CI_WORK/corpus" gfx1201.w32 -O3 || exit 1
   fi
   corpus=$CI_WORK/corpus
 }
