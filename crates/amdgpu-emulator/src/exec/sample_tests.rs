@@ -254,7 +254,7 @@ fn gathers() {
 
 fn levels() {
     let mut compared = 0;
-    for mut b in MemoryModel::gfx11(213) {
+    for mut b in MemoryModel::rdna(213) {
         for _ in 0..40 {
             let mut trial = Trial::random(&mut b, "image_get_lod");
             trial.fields = Fields { dmask: 3, d16: false, ..trial.fields };

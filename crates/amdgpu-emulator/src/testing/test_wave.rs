@@ -18,7 +18,7 @@ use crate::state::wave::{POOL, Wave};
 pub(crate) const CODE: u64 = 0x1234_0000;
 
 /// The verified targets of the RDNA family, whose waves have 32 or 64 lanes.
-pub(crate) const RDNA: [Target; 3] = [Target::Gfx11, Target::Gfx115, Target::Gfx12];
+pub(crate) const RDNA: [Target; 4] = [Target::Gfx11, Target::Gfx115, Target::Gfx12, Target::Gfx103];
 
 /// `s_endpgm` of gfx9.
 pub(crate) const END: u32 = 0xbf81_0000;
