@@ -80,8 +80,7 @@ impl Target {
         Target::Gfx103,
     ];
     /// The targets for which tests of the emulator compare the results of each instruction.
-    pub const VERIFIED: [Target; 6] =
-        [Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Gfx11, Target::Gfx115, Target::Gfx12];
+    pub const VERIFIED: [Target; 7] = Target::ALL;
     /// The targets of the CDNA family, whose encodings are those of gfx9.
     pub const GFX9: [Target; 3] = [Target::Gfx90a, Target::Gfx942, Target::Gfx950];
     /// The targets whose encodings are those of gfx11.

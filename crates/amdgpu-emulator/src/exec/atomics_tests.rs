@@ -181,7 +181,12 @@ pub(crate) fn reference(op: Op, old: u64, a: u64, b: u64, m: u32) -> u64 {
         // Those of gfx11 have the new value first (RDNA3 ISA, `DS_CMPSTORE_F32`).
         "cmpswap_f32" => reference(Op { kind: "cmpst_f32", ..op }, old, b, a, m),
         "cmpswap_f64" => reference(Op { kind: "cmpst_f64", ..op }, old, b, a, m),
-        "csub_u32" | "sub_clamp_u32" => wrap((o - d).max(0)),
+        // gfx10's names.
+        "fcmpswap" if bits == 32 => reference(Op { kind: "cmpswap_f32", ..op }, old, a, b, m),
+        "fcmpswap" => reference(Op { kind: "cmpswap_f64", ..op }, old, a, b, m),
+        "fmin" => reference(Op { kind: "min_f32", ..op }, old, a, b, m),
+        "fmax" => reference(Op { kind: "max_f32", ..op }, old, a, b, m),
+        "csub" | "csub_u32" | "sub_clamp_u32" => wrap((o - d).max(0)),
         "cond_sub_u32" => wrap(if o >= d { o - d } else { o }),
         "min_num_f32" => reference(Op { kind: "min_f32", ..op }, old, a, b, m),
         "max_num_f32" => reference(Op { kind: "max_f32", ..op }, old, a, b, m),

@@ -1,6 +1,6 @@
 //! Compares MUBUF and MTBUF with RDNA's descriptors with the document's formulas in 128 bits, and with a list of the formats.
 
-use amdgpu_isa::Encoding;
+use amdgpu_isa::{Encoding, Target};
 
 use crate::exec::buffer_tests::{component, nearest, place, to_store};
 use crate::exec::gfx11_tests::BUFFER;
@@ -20,6 +20,7 @@ struct Resource {
     /// The number of gfx12's scale, and the factor (RDNA4 ISA, table 57).
     scale: (u32, u32),
     swizzle: u32,
+    is_gfx10: bool,
     records: u32,
     format: u32,
     index_stride: u32,
@@ -36,7 +37,12 @@ impl Resource {
         let bits = b.random.next();
         let flag = |n: u32| bits >> n & 1 != 0;
         let [check, swizzle] = [bits >> 8, bits >> 10].map(|bits| bits as u32 & 3);
-        let swizzle = if flag(0) && swizzle != 2 { swizzle } else { 0 };
+        let swizzle = match flag(0) {
+            // One bit, with elements of 4 bytes; the bit before it is the cache's.
+            true if b.rig.target.is_gfx10() => 2 | swizzle & 1,
+            true if swizzle != 2 => swizzle,
+            _ => 0,
+        };
         let stride = if flag(6) { 0 } else { 16 * (1 + b.below(3) as u32) };
         let scale = [(0, 1), (1, 4), (2, 8), (3, 32)][b.below(4)];
         let scale = if b.rig.target.is_gfx12() && stride % scale.1 == 0 { scale } else { (0, 1) };
@@ -45,6 +51,7 @@ impl Resource {
             stride,
             scale,
             swizzle,
+            is_gfx10: b.rig.target.is_gfx10(),
             records: b.below(if check == 3 && !(swizzle != 0 && stride != 0) { 300 } else { 20 }) as u32,
             format: if b.below(8) == 0 { 0 } else { 22 },
             index_stride: b.below(4) as u32,
@@ -84,6 +91,7 @@ impl Resource {
         let (stride, together) = (u128::from(self.stride), 8u128 << self.index_stride);
         let element = match self.swizzle {
             1 => 4,
+            _ if self.is_gfx10 => 4,
             _ => 16,
         };
         let inside = match self.swizzle {
@@ -207,18 +215,33 @@ const FORMATS: &str = "8_UNORM 8_SNORM 8_USCALED 8_SSCALED 8_UINT 8_SINT \
     16_16_16_16_UNORM 16_16_16_16_SNORM 16_16_16_16_USCALED 16_16_16_16_SSCALED 16_16_16_16_UINT 16_16_16_16_SINT \
     16_16_16_16_FLOAT 32_32_32_UINT 32_32_32_SINT 32_32_32_FLOAT 32_32_32_32_UINT 32_32_32_32_SINT 32_32_32_32_FLOAT";
 
+/// Those of gfx10 (RDNA2 ISA, "Memory buffer formats").
+const FORMATS_OF_GFX10: &str = "8_UNORM 8_SNORM 8_USCALED 8_SSCALED 8_UINT 8_SINT \
+    16_UNORM 16_SNORM 16_USCALED 16_SSCALED 16_UINT 16_SINT 16_FLOAT \
+    8_8_UNORM 8_8_SNORM 8_8_USCALED 8_8_SSCALED 8_8_UINT 8_8_SINT 32_UINT 32_SINT 32_FLOAT \
+    16_16_UNORM 16_16_SNORM 16_16_USCALED 16_16_SSCALED 16_16_UINT 16_16_SINT 16_16_FLOAT \
+    10_11_11_UNORM 10_11_11_SNORM 10_11_11_USCALED 10_11_11_SSCALED 10_11_11_UINT 10_11_11_SINT 10_11_11_FLOAT \
+    11_11_10_UNORM 11_11_10_SNORM 11_11_10_USCALED 11_11_10_SSCALED 11_11_10_UINT 11_11_10_SINT 11_11_10_FLOAT \
+    10_10_10_2_UNORM 10_10_10_2_SNORM 10_10_10_2_USCALED 10_10_10_2_SSCALED 10_10_10_2_UINT 10_10_10_2_SINT \
+    2_10_10_10_UNORM 2_10_10_10_SNORM 2_10_10_10_USCALED 2_10_10_10_SSCALED 2_10_10_10_UINT 2_10_10_10_SINT \
+    8_8_8_8_UNORM 8_8_8_8_SNORM 8_8_8_8_USCALED 8_8_8_8_SSCALED 8_8_8_8_UINT 8_8_8_8_SINT \
+    32_32_UINT 32_32_SINT 32_32_FLOAT \
+    16_16_16_16_UNORM 16_16_16_16_SNORM 16_16_16_16_USCALED 16_16_16_16_SSCALED 16_16_16_16_UINT 16_16_16_16_SINT \
+    16_16_16_16_FLOAT 32_32_32_UINT 32_32_32_SINT 32_32_32_FLOAT 32_32_32_32_UINT 32_32_32_32_SINT 32_32_32_32_FLOAT";
+
 /// Returns each format's number, the sizes of its components from the lowest bits on, and gfx9's number of its kind of numbers.
-pub(crate) fn formats() -> Vec<(u32, Vec<u32>, u32)> {
+pub(crate) fn formats(target: Target) -> Vec<(u32, Vec<u32>, u32)> {
+    let (list, count) = if target.is_gfx10() { (FORMATS_OF_GFX10, 77) } else { (FORMATS, 63) };
     let kinds = ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "", "FLOAT"];
     let formats: Vec<_> = (1..)
-        .zip(FORMATS.split_whitespace())
+        .zip(list.split_whitespace())
         .map(|(n, name)| {
             let sizes = name.split('_').rev().filter_map(|part| part.parse().ok()).collect();
             let kind = name.rsplit('_').next().unwrap();
             (n, sizes, kinds.iter().position(|of| *of == kind).unwrap() as u32)
         })
         .collect();
-    assert_eq!(formats.len(), 63);
+    assert_eq!(formats.len(), count);
     formats
 }
 
@@ -254,8 +277,9 @@ fn bind(b: &mut MemoryModel, size: u32, word3: u32) {
 
 fn format_loads() {
     for mut b in MemoryModel::rdna(92) {
+        let is_gfx10 = b.rig.target.is_gfx10();
         for (encoding, name, half, high, count) in instructions(&b, "load") {
-            for (n, bits, number) in formats() {
+            for (n, bits, number) in formats(b.rig.target) {
                 let size = bits.iter().sum::<u32>() / 8;
                 let select = [4, 5, 6, 7, 1, 0][b.below(6)];
                 let typed = encoding == Encoding::Mtbuf;
@@ -274,6 +298,8 @@ fn format_loads() {
                     let mut want = if lane == 2 { [0.0; 4] } else { values };
                     if !typed {
                         want[0] = match (select, lane) {
+                            // On gfx10 all that is out of range is 0, as on gfx9.
+                            (1, 2) if is_gfx10 => 0.0,
                             (1, _) => 1.0,
                             (0, _) | (_, 2) => 0.0,
                             (n, _) => values[n as usize - 4],
@@ -286,7 +312,7 @@ fn format_loads() {
                         } else {
                             b.rig.w.v(30 + n as u16).flat()[lane]
                         };
-                        let wide = bits[0] == 32;
+                        let wide = bits[0] == 32 && !is_gfx10;
                         assert!(
                             holds(got, want, number, half, wide),
                             "{name} {bits:?} {number} select {select}: lane {lane} component {n} is {got:x}, not {want}"
@@ -299,7 +325,7 @@ fn format_loads() {
 }
 
 /// Returns whether a register, or half of it, has a value. Floats of 32 bits in memory are rounded to halves towards zero, other
-/// numbers to the nearest (RDNA3 ISA, 9.3.1).
+/// numbers to the nearest (RDNA3 ISA, 9.3.1). `wide` says that they have 32 bits, and that the target does so.
 pub(crate) fn holds(register: u32, want: f64, number: u32, half: bool, wide: bool) -> bool {
     match (number, half) {
         (4, false) => register == want as u32,
@@ -322,7 +348,7 @@ pub(crate) fn holds(register: u32, want: f64, number: u32, half: bool, wide: boo
 fn format_stores() {
     for mut b in MemoryModel::rdna(93) {
         for (encoding, name, half, high, count) in instructions(&b, "store") {
-            for (n, bits, number) in formats() {
+            for (n, bits, number) in formats(b.rig.target) {
                 let size = bits.iter().sum::<u32>() / 8;
                 let format = if encoding == Encoding::Mtbuf { 1 } else { n };
                 bind(&mut b, size, format << 12);

@@ -45,18 +45,27 @@ fn load_or_store(b: &mut MemoryModel, encoding: Encoding, name: &str, shape: Sha
     };
     let len = [GLOBAL as usize, LDS as usize, SCRATCH as usize][kind];
     let places = b.places(len, shape.bytes, shape.bytes.min(4));
-    let at = places.map(|byte| [At::Global(0, byte), At::Lds(byte), At::Scratch(byte)][kind]);
+    let is_gfx10 = b.rig.target.is_gfx10();
+    let scalar = matches!(encoding, Encoding::Global | Encoding::Scratch) && b.below(2) == 0;
+    // On gfx10, SCRATCH with a scalar base has no other address, so that all lanes have the same.
+    let base_alone = scalar && is_gfx10 && encoding == Encoding::Scratch;
+    let places = if base_alone { [places[0]; LANES] } else { places };
     let offset = match encoding {
         Encoding::Ds => b.below(1 << 16) as i32,
         // gfx12 has 24 bits, signed for FLAT, too; there a small part of them, so that the sum stays in its aperture.
         Encoding::Flat if b.rig.target.is_gfx12() => b.below(1 << 13) as i32 - (1 << 12),
-        Encoding::Flat => b.below(1 << 12) as i32,
+        Encoding::Flat => b.below(if is_gfx10 { 1 << 11 } else { 1 << 12 }) as i32,
         _ if b.rig.target.is_gfx12() => b.below(1 << 24) as i32 - (1 << 23),
+        _ if is_gfx10 => b.below(1 << 12) as i32 - (1 << 11),
         _ => b.below(1 << 13) as i32 - (1 << 12),
     };
-    let scalar = matches!(encoding, Encoding::Global | Encoding::Scratch) && b.below(2) == 0;
+    // There may be neither, so that the offset is the address.
+    let neither = !scalar && is_gfx10 && encoding == Encoding::Scratch && b.below(3) == 0;
+    let (places, offset) = if neither { ([places[0]; LANES], places[0] as i32) } else { (places, offset) };
+    let at = places.map(|byte| [At::Global(0, byte), At::Lds(byte), At::Scratch(byte)][kind]);
     let base = match encoding {
         Encoding::Global => b.model.bases[0] - b.below(1 << 20) as u64,
+        _ if base_alone => (places[0] as u64).wrapping_sub(offset as i64 as u64),
         _ => b.below(1 << 20) as u64,
     };
     let base_register =
@@ -72,6 +81,8 @@ fn load_or_store(b: &mut MemoryModel, encoding: Encoding, name: &str, shape: Sha
         let place = b.model.address(at[lane]);
         match (encoding, scalar) {
             (Encoding::Ds, _) => b.set(10, lane, (places[lane] as u32).wrapping_sub(offset as u32)),
+            // The register is not read.
+            (Encoding::Scratch, _) if base_alone || neither => {}
             (Encoding::Scratch, _) => {
                 let base = if scalar { base as u32 } else { 0 };
                 b.set(10, lane, (places[lane] as u32).wrapping_sub(offset as u32).wrapping_sub(base));
@@ -89,7 +100,7 @@ fn load_or_store(b: &mut MemoryModel, encoding: Encoding, name: &str, shape: Sha
     let words = if encoding == Encoding::Ds {
         ds(&b.rig, name, offset as u32, 10, [20, 0], 30).to_vec()
     } else {
-        let bit13 = encoding == Encoding::Scratch;
+        let bit13 = encoding == Encoding::Scratch && !neither;
         flat(&b.rig, encoding, name, FlatFields { offset, saddr: scalar.then_some(4), bit13, ..FIELDS })
     };
     b.rig.run(&words);
@@ -170,11 +181,22 @@ fn permutes() {
 /// `global_load_addtid_b32` and its store, those of LDS, and counters in LDS.
 fn by_lane_number() {
     for mut b in MemoryModel::rdna(84) {
+        // gfx10 has gfx9's names.
+        let [store_name, load_name, lds_store_name, lds_load_name] = if b.rig.target.is_gfx10() {
+            [
+                "global_store_dword_addtid",
+                "global_load_dword_addtid",
+                "ds_write_addtid_b32",
+                "ds_read_addtid_b32",
+            ]
+        } else {
+            ["global_store_addtid_b32", "global_load_addtid_b32", "ds_store_addtid_b32", "ds_load_addtid_b32"]
+        };
         for _ in 0..40 {
             b.scramble(10..40);
             let exec = random_exec(&mut b);
             let place = b.below(GLOBAL as usize / 4 - LANES) * 4;
-            let offset = b.below(1 << 13) as i32 - (1 << 12);
+            let offset = b.below(1 << 12) as i32 - (1 << 11);
             let address = b.model.bases[0] + place as u64;
             b.rig.w.set_s64(4, address.wrapping_sub(offset as i64 as u64));
             let (m0, lds_offset) = (4 * b.below(250) as u32, 4 * b.below(500) as u32);
@@ -186,13 +208,13 @@ fn by_lane_number() {
                 b.model.write(At::Lds(first + 4 * lane), lane, 4, data);
             }
             let fields = FlatFields { offset, saddr: Some(4), address: 0, ..FIELDS };
-            let store = flat(&b.rig, Encoding::Global, "global_store_addtid_b32", fields);
-            let lds_store = ds(&b.rig, "ds_store_addtid_b32", lds_offset, 0, [20, 0], 0);
+            let store = flat(&b.rig, Encoding::Global, store_name, fields);
+            let lds_store = ds(&b.rig, lds_store_name, lds_offset, 0, [20, 0], 0);
             b.rig.run(&[&store[..], &lds_store].concat());
             b.check("stores by the lane's number");
             let old: Vec<_> = (0..LANES).map(|lane| [b.get(30, lane, 1), b.get(31, lane, 1)]).collect();
-            let load = flat(&b.rig, Encoding::Global, "global_load_addtid_b32", fields);
-            let lds_load = ds(&b.rig, "ds_load_addtid_b32", lds_offset, 0, [0, 0], 31);
+            let load = flat(&b.rig, Encoding::Global, load_name, fields);
+            let lds_load = ds(&b.rig, lds_load_name, lds_offset, 0, [0, 0], 31);
             b.rig.run(&[&load[..], &lds_load].concat());
             for lane in 0..LANES {
                 let memory = [At::Global(0, place + 4 * lane), At::Lds(first + 4 * lane)];

@@ -4,12 +4,12 @@ use amdgpu_isa::{Encoding, Target};
 
 use crate::exec::memory_model::MemoryModel;
 use crate::state::wave::sreg;
-use crate::testing::test_wave::{RDNA, Random, TestWave};
+use crate::testing::test_wave::{RDNA, Random, TestWave, null_of};
 
 crate::testing::tally::verified!(no_register_and_no_memory_changes);
 
 /// Hints, waits, cache control, messages (which nothing receives here), and branches that only a debugger takes.
-const IDLE: [&str; 67] = [
+const IDLE: [&str; 68] = [
     "s_nop",
     "s_wakeup",
     "s_waitcnt",
@@ -44,6 +44,7 @@ const IDLE: [&str; 67] = [
     "buffer_wbinvl1_vol",
     // Those of RDNA alone.
     "s_set_inst_prefetch_distance",
+    "s_inst_prefetch",
     "s_clause",
     "s_delay_alu",
     "s_waitcnt_depctr",
@@ -112,7 +113,10 @@ fn no_register_and_no_memory_changes() {
                         Encoding::Sop1 => vec![encoding.first_dword(target, op, any % 106)],
                         // No register has an offset.
                         Encoding::Smem if target.is_rdna() => {
-                            vec![encoding.first_dword(target, op, any & 0x1f), any & 0xf_ffff | 0x7c << 25]
+                            vec![
+                                encoding.first_dword(target, op, any & 0x1f),
+                                any & 0xf_ffff | null_of(target) << 25,
+                            ]
                         }
                         Encoding::Smem => {
                             vec![encoding.first_dword(target, op, 1 << 17 | any & 0x1f), any & 0xf_ffff]

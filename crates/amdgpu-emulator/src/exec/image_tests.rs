@@ -155,7 +155,11 @@ impl TexelFormat {
 
 /// Returns the formats whose texels have 1, 2, 4, 8 and 16 bytes.
 pub(crate) fn plain_formats() -> Vec<TexelFormat> {
-    let all = formats().into_iter().map(|(unified, bits, number)| TexelFormat { unified, bits, number });
+    let all = formats(Target::Gfx11).into_iter().map(|(unified, bits, number)| TexelFormat {
+        unified,
+        bits,
+        number,
+    });
     all.filter(|format| format.size() != 12).collect()
 }
 

@@ -6,7 +6,7 @@ use amdgpu_isa::{Encoding, Target};
 use crate::exec::level::SimdLevel;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::state::wave::LANES;
-use crate::testing::test_wave::{RDNA, Random, TestWave, op, operation};
+use crate::testing::test_wave::{RDNA, Random, TestWave, null_of, op, operation};
 
 /// The size of each lane's private memory in these tests, in bytes.
 pub(crate) const SCRATCH: u32 = 96;
@@ -330,7 +330,7 @@ pub(crate) fn ds(
     dst: u32,
 ) -> [u32; 2] {
     let op = op(Encoding::Ds, name, rig.target);
-    let at = if rig.target.has_gfx11_instructions() { 18 } else { 17 };
+    let at = if rig.target.is_rdna() { 18 } else { 17 };
     [0xd800_0000 | op << at | offset, address | data[0] << 8 | data[1] << 16 | dst << 24]
 }
 
@@ -367,7 +367,18 @@ pub(crate) fn flat(rig: &TestWave, encoding: Encoding, name: &str, f: FlatFields
             f.address | f.data << 8 | f.saddr.unwrap_or(0x7c) << 16 | u32::from(f.bit13) << 23 | f.dst << 24,
         ];
     }
-    let low = 0xdc00_0000 | op << 18 | segment << 14 | f.offset as u32 & 0x1fff;
+    let low = 0xdc00_0000 | op << 18 | segment << 14;
+    if rig.target.is_gfx10() {
+        // There is a vaddr in SCRATCH unless there is an saddr. 0x7f says that there is neither.
+        let saddr = match f.saddr {
+            Some(saddr) => saddr,
+            None if encoding == Encoding::Scratch && !f.bit13 => 0x7f,
+            None => null_of(rig.target),
+        };
+        let low = low | f.offset as u32 & 0xfff | u32::from(f.glc) << 16;
+        return vec![low, f.address | f.data << 8 | saddr << 16 | f.dst << 24];
+    }
+    let low = low | f.offset as u32 & 0x1fff;
     let saddr = f.saddr.unwrap_or(0x7f);
     vec![
         low | u32::from(f.glc) << 16 | u32::from(f.bit13) << 13,
@@ -388,7 +399,7 @@ pub(crate) struct BufferFields {
     pub(crate) idxen: bool,
     pub(crate) glc: bool,
     pub(crate) lds: bool,
-    /// The data format and the number format of MTBUF; on gfx11 its only format, and nothing.
+    /// The data format and the number format of MTBUF; on RDNA its only format, and nothing.
     pub(crate) format: (u32, u32),
 }
 
@@ -418,6 +429,16 @@ pub(crate) fn buffer(rig: &TestWave, encoding: Encoding, name: &str, f: BufferFi
         return vec![
             low | f.offset | u32::from(f.glc) << 14,
             high | u32::from(f.offen) << 22 | u32::from(f.idxen) << 23,
+        ];
+    }
+    if rig.target.is_gfx10() {
+        let format = if encoding == Encoding::Mtbuf { f.format.0 << 19 } else { u32::from(f.lds) << 16 };
+        let flags = u32::from(f.offen) << 12 | u32::from(f.idxen) << 13 | u32::from(f.glc) << 14;
+        // The highest bit of MTBUF's opcode is in the second dword.
+        let opcode = if encoding == Encoding::Mtbuf { op >> 3 << 21 } else { 0 };
+        return vec![
+            encoding.first_dword(rig.target, op, f.offset | flags | format),
+            f.address | f.data << 8 | f.resource / 4 << 16 | f.soffset << 24 | opcode,
         ];
     }
     let bits = f.offset | u32::from(f.offen) << 12 | u32::from(f.idxen) << 13 | u32::from(f.glc) << 14;

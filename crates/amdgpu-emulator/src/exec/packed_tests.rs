@@ -633,8 +633,11 @@ fn dot_products() {
 fn dot_product_of_halves() {
     let mut random = Random::new(12);
     // Which product is first, and whether inline constants are in both halves.
-    let orders: [(&[Target], [usize; 2], bool); 3] =
-        [(&Target::GFX9, [1, 0], false), (&Target::GFX11, [0, 1], false), (&[Target::Gfx12], [0, 1], true)];
+    let orders: [(&[Target], [usize; 2], bool); 3] = [
+        (&Target::GFX9, [1, 0], false),
+        (&[Target::Gfx11, Target::Gfx115, Target::Gfx103], [0, 1], false),
+        (&[Target::Gfx12], [0, 1], true),
+    ];
     for (mode, (targets, [first, second], replicates)) in
         [0x3f0, 0x3f2, 0x300, 0x3ff].into_iter().flat_map(|mode| orders.map(|order| (mode, order)))
     {

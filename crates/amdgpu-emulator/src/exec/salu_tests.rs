@@ -362,8 +362,16 @@ fn exec_masks_of_rdna() {
         let level = SimdLevel::best();
         for mut rig in [TestWave::new(target, level), TestWave::wave32(target, level)] {
             for (name, bit) in operations {
+                // gfx10 has gfx9's names, in which n1 is a negated first source.
+                let name = match name {
+                    "and_not0" if target.is_gfx10() => "andn1",
+                    "or_not0" if target.is_gfx10() => "orn1",
+                    "and_not1" if target.is_gfx10() => "andn2",
+                    "or_not1" if target.is_gfx10() => "orn2",
+                    name => name,
+                };
                 for kind in ["saveexec", "wrexec"] {
-                    if kind == "wrexec" && !name.starts_with("and_not") {
+                    if kind == "wrexec" && !name.starts_with("and_not") && !name.starts_with("andn") {
                         continue;
                     }
                     for size in [32, 64] {

@@ -4,7 +4,7 @@ use amdgpu_isa::Encoding;
 
 use crate::exec::atomics_tests::{Op, interesting, reference};
 use crate::exec::memory_model::{At, GLOBAL, MemoryModel, Shape};
-use crate::testing::test_wave::op;
+use crate::testing::test_wave::{null_of, op};
 
 crate::testing::tally::verified!(
     loads_and_stores,
@@ -65,11 +65,12 @@ fn encode(b: &MemoryModel, name: &str, offset: Offset, glc: bool) -> [u32; 2] {
         let first = 0xf400_0000 | code << 13 | u32::from(DATA) << 6 | u32::from(BASE) / 2;
         return [first, offset.imm as u32 & 0xff_ffff | register << 25];
     }
-    if b.rig.target.is_gfx11() {
+    if b.rig.target.is_rdna() {
         // There is always an immediate, and the register may be NULL.
-        let first =
-            0xf400_0000 | code << 18 | u32::from(glc) << 14 | u32::from(DATA) << 6 | u32::from(BASE) / 2;
-        let register = if offset.register.is_some() { u32::from(OFFSET) } else { 0x7c };
+        let glc_at = if b.rig.target.is_gfx10() { 16 } else { 14 };
+        let rest = u32::from(glc) << glc_at | u32::from(DATA) << 6 | u32::from(BASE) / 2;
+        let first = Encoding::Smem.first_dword(b.rig.target, code, rest);
+        let register = if offset.register.is_some() { u32::from(OFFSET) } else { null_of(b.rig.target) };
         return [first, offset.imm as u32 & 0x1f_ffff | register << 25];
     }
     let first = 0xc000_0000 | code << 18 | u32::from(glc) << 16 | u32::from(DATA) << 6 | u32::from(BASE) / 2;

@@ -4,7 +4,7 @@ use amdgpu_isa::{Encoding, Row, Target, Ty};
 
 use crate::exec::level::SimdLevel;
 use crate::report::fault::FaultCause;
-use crate::testing::test_wave::TestWave;
+use crate::testing::test_wave::{TestWave, null_of};
 
 const PAGE: &str = include_str!("../../VERIFICATION.md");
 
@@ -21,7 +21,7 @@ fn words(row: &Row, encoding: Encoding, target: Target) -> Vec<u32> {
     let op = row.op[target as usize] as u32;
     let vector = 256;
     // The register of an address that there isn't: NULL, on gfx9 EXEC_HI.
-    let null = if target.is_rdna() { 0x7c } else { 0x7f };
+    let null = if target.is_rdna() { null_of(target) } else { 0x7f };
     let (low, high) = match encoding {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc => (vector, 0),
         // The operands with lanes are scalars.
@@ -36,7 +36,7 @@ fn words(row: &Row, encoding: Encoding, target: Target) -> Vec<u32> {
             (0, sources.fold(0, |all, n| all | vector << (9 * n)))
         }
         // These exist only with the GDS bit.
-        Encoding::Ds if has_gds(row.name) => (if target.is_gfx11() { 1 << 17 } else { 1 << 16 }, 0),
+        Encoding::Ds if has_gds(row.name) => (if target.is_rdna() { 1 << 17 } else { 1 << 16 }, 0),
         // No scalar address. On gfx12 it and the register of a buffer's offset are in the first dword.
         Encoding::Flat | Encoding::Global | Encoding::Scratch | Encoding::Mubuf | Encoding::Mtbuf
             if target.is_gfx12() =>
@@ -44,7 +44,9 @@ fn words(row: &Row, encoding: Encoding, target: Target) -> Vec<u32> {
             (null, 0)
         }
         Encoding::Global | Encoding::Scratch => (0, null << 16),
-        Encoding::Flat if target.is_gfx11() => (0, null << 16),
+        Encoding::Flat if target.is_rdna() => (0, null << 16),
+        // gfx10 has the opcode's highest bit there.
+        Encoding::Mtbuf if target.is_gfx10() => (0, op >> 3 << 21),
         // Two components.
         Encoding::Mimg => (if target.is_gfx12() { 3 << 22 } else { 3 << 8 }, 0),
         // v_dual_mov_b32 is the other half. The four high bits of the opcode of Y are in the first dword's opcode.

@@ -71,7 +71,7 @@ pub(super) const APART: &[(&[&str], &str)] = &[
 
 /// The targets, as the page names them.
 pub(super) const TITLES: [&str; Target::VERIFIED.len()] =
-    ["gfx90a", "gfx942", "gfx950", "gfx11", "gfx11.5", "gfx12"];
+    ["gfx90a", "gfx942", "gfx950", "gfx11", "gfx11.5", "gfx12", "gfx10.3"];
 
 /// Returns whether a row is not implemented, so that a wave that reaches it faults (VERIFICATION.md lists these rows;
 /// `coverage.rs` checks that).

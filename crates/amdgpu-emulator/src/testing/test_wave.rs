@@ -18,7 +18,7 @@ use crate::state::wave::{POOL, Wave};
 pub(crate) const CODE: u64 = 0x1234_0000;
 
 /// The verified targets of the RDNA family, whose waves have 32 or 64 lanes.
-pub(crate) const RDNA: [Target; 3] = [Target::Gfx11, Target::Gfx115, Target::Gfx12];
+pub(crate) const RDNA: [Target; 4] = [Target::Gfx11, Target::Gfx115, Target::Gfx12, Target::Gfx103];
 
 /// `s_endpgm` of gfx9.
 pub(crate) const END: u32 = 0xbf81_0000;
@@ -26,6 +26,16 @@ pub(crate) const END: u32 = 0xbf81_0000;
 /// Returns `s_endpgm` of a target.
 pub(crate) fn end_of(target: Target) -> u32 {
     if target.has_gfx11_instructions() { 0xbfb0_0000 } else { END }
+}
+
+/// Returns the code of the register NULL on RDNA, and that of M0. gfx11 exchanged them.
+pub(crate) fn null_and_m0(target: Target) -> (u32, u32) {
+    if target.is_gfx10() { (125, 124) } else { (124, 125) }
+}
+
+/// Returns the code of NULL.
+pub(crate) fn null_of(target: Target) -> u32 {
+    null_and_m0(target).0
 }
 
 /// Returns the name of an operation: what a row does, under its name on gfx9 if gfx9 has it.
@@ -210,9 +220,10 @@ impl TestWave {
         if self.target.is_gfx12() {
             return [0xf400_0000 | op << 13 | data << 6 | base >> 1, offset as u32 & 0xff_ffff | 0x7c << 25];
         }
-        if self.target.is_gfx11() {
+        if self.target.is_rdna() {
             // No register has an offset.
-            return [0xf400_0000 | op << 18 | data << 6 | base >> 1, offset as u32 & 0x1f_ffff | 0x7c << 25];
+            let first = Encoding::Smem.first_dword(self.target, op, data << 6 | base >> 1);
+            return [first, offset as u32 & 0x1f_ffff | null_of(self.target) << 25];
         }
         [0xc000_0000 | op << 18 | 1 << 17 | data << 6 | base >> 1, offset as u32 & 0x1f_ffff]
     }

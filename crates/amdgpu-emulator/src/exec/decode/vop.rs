@@ -241,7 +241,7 @@ impl Decoder<'_> {
         mods.parts[1] = DwordPart::sdwa(f.src1_sel).ok_or(NotAnInstruction)?;
         if row.dst == Ty::Mask {
             if f.has_sdst {
-                partial.inst.sdst = self.scalar(f.sdst, Ty::Mask);
+                partial.inst.sdst = self.mask_destination(row, self.scalar(f.sdst, Ty::Mask));
             }
         } else {
             mods.clamp = f.clamp;

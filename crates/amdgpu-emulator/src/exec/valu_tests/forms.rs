@@ -89,7 +89,7 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
         + match encoding {
             Encoding::Vopc | Encoding::Vop3 => 0,
             Encoding::Vop2 => 256,
-            _ if target.has_gfx11_instructions() => 384,
+            _ if target.is_rdna() => 384,
             _ => 320,
         };
     let r = random.next() as u32;
@@ -108,7 +108,9 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
         [0, 1, 2].map(|n| constant(random, row.src[n]).filter(|_| !row.name.contains("div_scale")));
     let (constants, extra) = with_literal(random, row, target, constants);
     let halves = sixteen & !(0..3).filter(|n| constants[*n].is_some()).fold(0, |m, n| m | 1 << n);
-    let op_sel = if r >> 18 & 1 != 0 && !is_vop3b { r >> 19 & halves } else { 0 };
+    // On gfx10, VOP3's own instructions alone have op_sel.
+    let has_op_sel = !is_vop3b && (encoding == Encoding::Vop3 || !target.is_gfx10());
+    let op_sel = if r >> 18 & 1 != 0 && has_op_sel { r >> 19 & halves } else { 0 };
     let omod = if r >> 24 & 1 != 0 && is_float(row.dst) && !row.name.starts_with("v_cvt_sr_") {
         r >> 25 & 3
     } else {
@@ -135,7 +137,7 @@ pub(super) fn long_form(random: &mut Random, row: &Row, encoding: Encoding, targ
 
 type Constants = [Option<(u32, u64)>; 3];
 
-/// On gfx11, makes one source a literal, sometimes. Returns that too.
+/// On RDNA, makes one source a literal, sometimes. Returns that too.
 fn with_literal(
     random: &mut Random,
     row: &Row,
@@ -143,7 +145,7 @@ fn with_literal(
     mut constants: Constants,
 ) -> (Constants, Option<u32>) {
     let n = random.next() as usize % 24;
-    if !target.has_gfx11_instructions() || n >= 3 || row.name.contains("div_scale") {
+    if !target.is_rdna() || n >= 3 || row.name.contains("div_scale") {
         return (constants, None);
     }
     let literal = sample(random, row.src[n]) as u32;

@@ -110,11 +110,6 @@ fn f16_out(d: u16) -> Option<Out> {
     Some(Out { d: u64::from(d), flag: false, close: Close::F16 })
 }
 
-/// Returns whether an instruction is one of gfx11 or gfx12.
-fn is_since_gfx11(row: &Row) -> bool {
-    [Target::Gfx11, Target::Gfx12].into_iter().any(|target| row.opcode(target).is_some())
-}
-
 /// Returns whether an operand is half a register.
 fn is_half(ty: Ty) -> bool {
     matches!(ty, Ty::F16 | Ty::I16 | Ty::Bf16)
@@ -138,8 +133,7 @@ fn reference(row: &Row, x: &In) -> Option<Out> {
     let selects = |name: &str| {
         name.starts_with("m") && (name.contains("min") || name.contains("max") || name.contains("med"))
     };
-    let keeps =
-        keeps_denormals(name) && !name.contains("fmas") || x.target.has_gfx11_instructions() && selects(name);
+    let keeps = keeps_denormals(name) && !name.contains("fmas") || x.target.is_rdna() && selects(name);
     if let Some(size) = float_size(row.dst).filter(|_| !keeps) {
         out.d = exact::flush(out.d, size, x.denormals(size) & 2 != 0);
     }
@@ -422,9 +416,8 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
         }
     }
     for rig in rigs {
-        // Some instructions of gfx11 lack some forms, such as clamp of `v_dot2acc_f32_f16`. The disassembler's list has them from LLVM.
-        if rig.target.has_gfx11_instructions() && amdgpu_isa::encoded_length(rig.isa(), &form.words).is_none()
-        {
+        // Some instructions of RDNA lack some forms, such as clamp of `v_dot2acc_f32_f16`. The disassembler's list has them from LLVM.
+        if rig.target.is_rdna() && amdgpu_isa::encoded_length(rig.isa(), &form.words).is_none() {
             return;
         }
         let w = &mut rig.w;
@@ -446,10 +439,10 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
         rig.run(&form.words);
         let w = &rig.w;
         let is_cmpx = row.name.starts_with("v_cmpx");
-        // On gfx11, `v_cmpx` writes EXEC alone.
+        // On RDNA, `v_cmpx` writes EXEC alone.
         let is_comparison = matches!(row.dst, Ty::Mask | Ty::None);
         let masked = is_comparison || row.flags & SDST != 0;
-        let writes_exec_alone = is_cmpx && is_since_gfx11(row);
+        let writes_exec_alone = is_cmpx && rig.target.is_rdna();
         let at = match form.vcc {
             _ if writes_exec_alone => sreg::EXEC,
             true => sreg::VCC,
@@ -499,9 +492,9 @@ fn check(random: &mut Random, rigs: &mut [TestWave], row: &Row, form: &Form, lit
             if form.sdwa.is_some() && row.dst.dwords() == 1 {
                 want.d &= 0xffff_ffff;
             }
-            let part = part_got(row, form, got);
+            let part = part_got(row, form, rig.target, got);
             assert!(agree(part.0, want), "{}: {got:#x}, not {:#x}", context(), want.d);
-            assert_eq!(part.1, part_got(row, form, before).1, "the other half: {}", context());
+            assert_eq!(part.1, part_got(row, form, rig.target, before).1, "the other half: {}", context());
         }
     }
 }
@@ -512,10 +505,12 @@ fn sdwa_agrees(sdwa: controlled::Sdwa, got: u64, want: Out, ty: Ty, before: u64)
         return true;
     }
     let size = match want.close {
-        Close::Ulps16(_) | Close::F16 => 16,
+        // What is written of two halves is the low one, or a part of it.
+        Close::Ulps16(_) | Close::F16 | Close::P16 => 16,
         Close::Ulps32(_) | Close::F32 => 32,
         _ => return false,
     };
+    let ty = if size == 16 { Ty::F16 } else { ty };
     let near = |d: u64| agree(d, want) && sdwa.placed(d, before) == got;
     // Any NaN, the neighbours, the other zero.
     let nan = is_nan(want.d, ty);
@@ -527,14 +522,14 @@ fn sdwa_agrees(sdwa: controlled::Sdwa, got: u64, want: Out, ty: Ty, before: u64)
 /// The SGPR after the mask, before an instruction.
 const UNWRITTEN: u32 = 0x1234_5678;
 
-/// Returns the part of the destination that is compared, and the part that must not have changed. On gfx11, a result of 16 bits is half
-/// of a register, and the other half stays (LLVM, `GCNSubtarget::zeroesHigh16BitsOfDest`).
-fn part_got(row: &Row, form: &Form, got: u64) -> (u64, u64) {
+/// Returns the part of the destination that is compared, and the part that must not have changed. On RDNA, a result of 16 bits is half
+/// of a register, and the other half stays (LLVM, `GCNSubtarget::zeroesHigh16BitsOfDest`), unless SDWA says what is written.
+fn part_got(row: &Row, form: &Form, target: Target, got: u64) -> (u64, u64) {
     if form.op_sel & 8 != 0 {
         (got >> 16, got & 0xffff)
     } else if matches!(row.name, "v_cvt_sr_fp8_f32" | "v_cvt_sr_bf8_f32") {
         (got & 0xff, got & !0xff)
-    } else if row.flags & KEEP != 0 || is_since_gfx11(row) && is_half(row.dst) {
+    } else if row.flags & KEEP != 0 || target.is_rdna() && is_half(row.dst) && form.sdwa.is_none() {
         (got & 0xffff, got & !0xffff)
     } else {
         (got, 0)
@@ -555,7 +550,7 @@ fn input(
     target: Target,
 ) -> In {
     let mut before = u64::from(old[0][l]) | u64::from(old[1][l]) << 32;
-    if is_since_gfx11(row) && form.op_sel & 8 != 0 {
+    if target.is_rdna() && form.op_sel & 8 != 0 {
         before >>= 16;
     }
     let mut s = [0; 3];
