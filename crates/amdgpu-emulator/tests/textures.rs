@@ -91,7 +91,14 @@ impl Texture {
             Generation::Gfx9 => {
                 let pitch = (width + 1).next_multiple_of(16) - 1;
                 let four = slices | pitch << 13;
-                [low, high | 14 << 20 | 7 << 26, width | height << 14, selects | levels << 16, four, levels << 28]
+                [
+                    low,
+                    high | 14 << 20 | 7 << 26,
+                    width | height << 14,
+                    selects | levels << 16,
+                    four,
+                    levels << 28,
+                ]
             }
             Generation::Gfx10 => {
                 [zero, one | 77 << 20, two | 1 << 31, three | levels << 16, last, levels << 4]

@@ -7,10 +7,10 @@ use crate::exec::gfx11_tests::BUFFER;
 use crate::exec::memory_model::{At, BufferFields, MemoryModel, Shape, buffer};
 use crate::exec::number::exact;
 use crate::report::fault::FaultCause;
-use crate::state::wave::LANES;
+use crate::state::wave::{LANES, sreg};
 use crate::testing::test_wave::operation;
 
-crate::testing::tally::verified!(ranges, format_loads, format_stores);
+crate::testing::tally::verified!(ranges, loads_to_lds, format_loads, format_stores);
 
 /// The fields of a descriptor and of the instruction.
 #[derive(Debug, Clone, Copy)]
@@ -201,6 +201,52 @@ fn access(b: &mut MemoryModel, name: &str, shape: Shape) -> Option<(u32, bool)> 
     }
     b.check(name);
     Some((resource.check, hits))
+}
+
+/// Loads to LDS, which of RDNA gfx10 alone has: each lane's dword is at its number, whatever is loaded, and what is out of range is 0.
+fn loads_to_lds() {
+    let names = [
+        "buffer_load_ubyte",
+        "buffer_load_sbyte",
+        "buffer_load_ushort",
+        "buffer_load_sshort",
+        "buffer_load_dword",
+    ];
+    for mut b in MemoryModel::rdna(94).filter(|b| b.rig.target.is_gfx10()) {
+        for name in names {
+            let shape = Shape::of(&name["buffer_".len()..]).unwrap();
+            for _ in 0..16 {
+                b.scramble(10..40);
+                let exec = b.exec();
+                b.rig.w.set_exec(exec);
+                let [records, m0, imm] = [250, 1000, 24].map(|n| b.below(n));
+                b.rig.w.set_s64(8, b.model.bases[0]);
+                b.rig.w.set_s32(10, records as u32);
+                b.rig.w.set_s32(11, 3 << 28 | 22 << 12);
+                b.rig.w.set_s32(6, 0);
+                // Bits above the address are ignored.
+                b.rig.w.set_s32(sreg::M0, m0 as u32 | 0xffff_0000);
+                for lane in 0..LANES {
+                    let offset = b.below(256);
+                    b.set(10, lane, offset as u32);
+                    if exec >> lane & 1 == 0 {
+                        continue;
+                    }
+                    let at = offset + imm;
+                    let memory = match at + shape.bytes <= records {
+                        true => b.model.read(At::Global(0, at), lane, shape.bytes),
+                        false => 0,
+                    };
+                    let to = At::Lds(m0 + imm + 4 * lane);
+                    b.model.write(to, lane, 4, shape.loaded(memory, 0, false));
+                }
+                let fields = BufferFields { offset: imm as u32, lds: true, ..BUFFER };
+                let words = buffer(&b.rig, Encoding::Mubuf, name, fields);
+                b.rig.run(&words);
+                b.check(name);
+            }
+        }
+    }
 }
 
 /// The formats in the order of their numbers, from 1 on (RDNA3 ISA, table 52).

@@ -196,7 +196,8 @@ fn by_lane_number() {
             b.scramble(10..40);
             let exec = random_exec(&mut b);
             let place = b.below(GLOBAL as usize / 4 - LANES) * 4;
-            let offset = b.below(1 << 12) as i32 - (1 << 11);
+            let half = if b.rig.target.is_gfx10() { 1 << 11 } else { 1 << 12 };
+            let offset = b.below(2 * half) as i32 - half as i32;
             let address = b.model.bases[0] + place as u64;
             b.rig.w.set_s64(4, address.wrapping_sub(offset as i64 as u64));
             let (m0, lds_offset) = (4 * b.below(250) as u32, 4 * b.below(500) as u32);
