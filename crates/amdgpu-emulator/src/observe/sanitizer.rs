@@ -318,7 +318,7 @@ impl Local {
         let access = self.recorded(wave, at, kind);
         let context = AccessContext {
             acquired: self.waves.get(wave).map_or(0, |wave| wave.acquired),
-            stores_may_be_atomic: in_lds || cx.code.target == Target::Gfx90a,
+            stores_may_be_atomic: in_lds || !marks_atomic_stores(cx.code.target),
         };
         if kind != Kind::Read {
             self.writes(cx, wave, access);
@@ -682,6 +682,11 @@ fn forget(cx: &mut ExecContext, lds_written: &mut WrittenBytes, space: MemorySpa
     } else if let ShadowRange::At(shadow, offset, _) = cx.mem.tracked(address, 1) {
         shadow.clear(offset);
     }
+}
+
+/// Returns whether atomic stores have bits that others don't have (LLVM, "Memory Model gfx90a", "gfx942", "gfx10-gfx11", "gfx12").
+fn marks_atomic_stores(target: Target) -> bool {
+    matches!(target, Target::Gfx942 | Target::Gfx950 | Target::Gfx12)
 }
 
 /// Returns whether a load or store bypasses the caches, as atomic and volatile ones do: glc on gfx90a, sc0 or sc1 on
