@@ -307,13 +307,8 @@ fn choose_number<F: Format>(old: F::B, new: F::B, max: bool) -> F::B {
         (true, true) => F::quiet(new),
         (true, false) => new,
         (false, true) => old,
-        _ => {
-            if better {
-                new
-            } else {
-                old
-            }
-        }
+        _ if better => new,
+        _ => old,
     }
 }
 

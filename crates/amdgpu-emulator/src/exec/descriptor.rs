@@ -51,57 +51,46 @@ pub(crate) enum FormatNumber {
     Unified(u32),
 }
 
-/// gfx11's formats: the number of the first one with a data format of gfx9, that data format, and its number formats in their
-/// order (RDNA3 ISA, 10.7, table 52).
-const UNIFIED: [(u32, u32, &[u32]); 14] = [
-    (1, 1, &[0, 1, 2, 3, 4, 5]),
-    (7, 2, &[0, 1, 2, 3, 4, 5, 7]),
-    (14, 3, &[0, 1, 2, 3, 4, 5]),
-    (20, 4, &[4, 5, 7]),
-    (23, 5, &[0, 1, 2, 3, 4, 5, 7]),
-    (30, 6, &[7]),
-    (31, 7, &[7]),
-    (32, 8, &[0, 1, 4, 5]),
-    (36, 9, &[0, 1, 2, 3, 4, 5]),
-    (42, 10, &[0, 1, 2, 3, 4, 5]),
-    (48, 11, &[4, 5, 7]),
-    (51, 12, &[0, 1, 2, 3, 4, 5, 7]),
-    (58, 13, &[4, 5, 7]),
-    (61, 14, &[4, 5, 7]),
+/// The number formats of gfx9's data formats from 1 on, on gfx10 and on gfx11, in the order in which unified numbers count them from 1 on
+/// (RDNA3 ISA, 10.7, table 52; of gfx10 LLVM, `UfmtGFX10`, and RDNA2 ISA, "Memory buffer formats").
+const UNIFIED: [[&[u32]; 2]; 14] = [
+    [INTEGERS; 2],
+    [ALL; 2],
+    [INTEGERS; 2],
+    [WHOLE; 2],
+    [ALL; 2],
+    [ALL, &[7]],
+    [ALL, &[7]],
+    [INTEGERS, &[0, 1, 4, 5]],
+    [INTEGERS; 2],
+    [INTEGERS; 2],
+    [WHOLE; 2],
+    [ALL; 2],
+    [WHOLE; 2],
+    [WHOLE; 2],
 ];
-
-/// gfx10's formats, like [`UNIFIED`]: it has more of those of 10 and 11 bits (LLVM, `UfmtGFX10`; RDNA2 ISA, "Memory buffer
-/// formats").
-const UNIFIED_OF_GFX10: [(u32, u32, &[u32]); 14] = [
-    (1, 1, &[0, 1, 2, 3, 4, 5]),
-    (7, 2, &[0, 1, 2, 3, 4, 5, 7]),
-    (14, 3, &[0, 1, 2, 3, 4, 5]),
-    (20, 4, &[4, 5, 7]),
-    (23, 5, &[0, 1, 2, 3, 4, 5, 7]),
-    (30, 6, &[0, 1, 2, 3, 4, 5, 7]),
-    (37, 7, &[0, 1, 2, 3, 4, 5, 7]),
-    (44, 8, &[0, 1, 2, 3, 4, 5]),
-    (50, 9, &[0, 1, 2, 3, 4, 5]),
-    (56, 10, &[0, 1, 2, 3, 4, 5]),
-    (62, 11, &[4, 5, 7]),
-    (65, 12, &[0, 1, 2, 3, 4, 5, 7]),
-    (72, 13, &[4, 5, 7]),
-    (75, 14, &[4, 5, 7]),
-];
+/// Integers of all kinds, which 8 and 10 bits can be; the same and floats, of 16 bits; and what 32 bits can be.
+const INTEGERS: &[u32] = &[0, 1, 2, 3, 4, 5];
+const ALL: &[u32] = &[0, 1, 2, 3, 4, 5, 7];
+const WHOLE: &[u32] = &[4, 5, 7];
 
 impl FormatNumber {
     /// Returns the numbers of the data format and of the number format. They are 0 if the format is invalid, or one of images.
     pub(crate) fn parts(self) -> (u32, u32) {
-        let (table, unified) = match self {
+        let (column, unified) = match self {
             FormatNumber::Split(data, number) => return (data, number),
-            FormatNumber::UnifiedOfGfx10(unified) => (&UNIFIED_OF_GFX10, unified),
-            FormatNumber::Unified(unified) => (&UNIFIED, unified),
+            FormatNumber::UnifiedOfGfx10(unified) => (0, unified),
+            FormatNumber::Unified(unified) => (1, unified),
         };
-        let of_size = |(first, data, numbers): &(u32, u32, &[u32])| {
-            let number = numbers.get(unified.checked_sub(*first)? as usize)?;
-            Some((*data, *number))
-        };
-        table.iter().find_map(of_size).unwrap_or((0, 0))
+        let mut first = 1;
+        for (data, columns) in (1..).zip(UNIFIED) {
+            let numbers = columns[column];
+            if let Some(number) = unified.checked_sub(first).and_then(|n| numbers.get(n as usize)) {
+                return (data, *number);
+            }
+            first += numbers.len() as u32;
+        }
+        (0, 0)
     }
 }
 

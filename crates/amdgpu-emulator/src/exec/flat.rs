@@ -53,7 +53,7 @@ executors! {
     /// `trfeed_common.h`, and AMD's emulator, `ds_transpose.h`). EXEC has to be full; the elements of other lanes are 0 here. What waves
     /// of 64 do isn't known.
     GlobalLoadTransposed<const BITS: usize, const DWORDS: usize> |w, cx, i| {
-        if w.all >> 63 != 0 {
+        if w.has_64_lanes() {
             return cx.fault(FaultCause::Unimplemented { detail: "transposing loads in waves of 64".into() });
         }
         for n in 0..DWORDS as u16 {

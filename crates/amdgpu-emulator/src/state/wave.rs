@@ -343,12 +343,6 @@ impl Wave {
         self.r.v_mut(index)
     }
 
-    /// Returns the number of lanes that the wave has: 32 or 64.
-    #[inline(always)]
-    pub(crate) fn lanes(&self) -> u32 {
-        32 << (self.all >> 63)
-    }
-
     /// Returns sixteen lanes of a vector register other than the first, from `first` on. Lanes that the register doesn't have
     /// are any numbers.
     #[inline(always)]
@@ -401,6 +395,12 @@ impl Wave {
     #[inline(always)]
     pub(crate) fn has_64_lanes(&self) -> bool {
         self.all >> 63 != 0
+    }
+
+    /// Returns the number of lanes that the wave has: 32 or 64.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> u32 {
+        if self.has_64_lanes() { 64 } else { 32 }
     }
 
     /// Returns the numbers of the chunks of a vector register that the wave has: 4, or 2 in a wave of 32.
