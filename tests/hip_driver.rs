@@ -194,6 +194,7 @@ fn the_symbols_that_are_present_agree_with_the_capabilities() {
             capability,
             Capability::Graphs
                 | Capability::PerThreadStream
+                | Capability::DefaultQueueArg
                 | Capability::GenericCodeObjects
                 | Capability::StreamCapture
                 | Capability::StreamValues

@@ -3,11 +3,11 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use code_object::CodeObject;
+use code_object::{CodeObject, HiddenArg};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use hip_driver::{Capability, DevicePtr, RawFunction, RawModule};
+use hip_driver::{Capability, DevicePtr, DriverError, ErrorCode, RawFunction, RawModule};
 
 use super::fat_binary::driver_too_old;
 
@@ -107,6 +107,17 @@ impl Module {
     pub(crate) fn function(&self, name: &str) -> Result<RawFunction> {
         let device = &self.0.device;
         let symbol = c_name(name)?;
+        if self.0.code.kernel(name)?.hidden_arg(HiddenArg::DefaultQueue).is_some()
+            && !device.raw().capabilities().has(Capability::DefaultQueueArg)
+        {
+            let detail = format!(
+                "this driver's HIP crashes when it launches {name}, which has the argument hidden_default_queue; \
+                 compile it with the compiler of the ROCm that is installed, or install ROCm {} or later",
+                Capability::DefaultQueueArg.since().unwrap_or("6.4"),
+            );
+            let error = DriverError::with_detail("hipModuleGetFunction", ErrorCode::NOT_SUPPORTED, detail);
+            return Err(device.error(error));
+        }
         // SAFETY: the module is live.
         unsafe { device.raw().module_get_function(device.id(), self.0.raw, &symbol) }
             .map_err(|e| device.error(e))

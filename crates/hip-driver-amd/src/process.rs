@@ -13,8 +13,8 @@ use crate::capture::Captures;
 use crate::graph::Graphs;
 use crate::symbols::Api;
 use crate::versions::{
-    CAPTURES_TAKE_MODULE_LAUNCHES, GRAPHS_TAKE_MODULE_KERNELS, LOADS_GENERIC_CODE,
-    MODULE_LAUNCHES_KNOW_THREAD_STREAMS,
+    CAPTURES_TAKE_MODULE_LAUNCHES, GRAPHS_TAKE_MODULE_KERNELS, LAUNCHES_NEED_NO_DEFAULT_QUEUE,
+    LOADS_GENERIC_CODE, MODULE_LAUNCHES_KNOW_THREAD_STREAMS,
 };
 use crate::{DRIVER, HipDriver, LoadError, Symbol, device, load};
 use hip_driver::{Capabilities, Capability, DeviceId, DriverResult, ErrorCode};
@@ -82,6 +82,9 @@ impl HipDriver {
             .collect();
         if loaded.version >= MODULE_LAUNCHES_KNOW_THREAD_STREAMS {
             capabilities = capabilities.with(Capability::PerThreadStream);
+        }
+        if loaded.version >= LAUNCHES_NEED_NO_DEFAULT_QUEUE {
+            capabilities = capabilities.with(Capability::DefaultQueueArg);
         }
         HipDriver {
             capabilities,

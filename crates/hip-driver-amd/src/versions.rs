@@ -15,6 +15,9 @@ pub(crate) const LOADS_GENERIC_CODE: i32 = 60_400_000;
 /// Below this version `hipModuleLaunchKernel` takes `hipStreamPerThread` for an address (5.2.3, seen: it crashes). This is the
 /// oldest that was seen to know it, 6.4.3; `tests/hip_quirks/` shows both.
 pub(crate) const MODULE_LAUNCHES_KNOW_THREAD_STREAMS: i32 = 60_443_484;
+/// Below this version `hipModuleLaunchKernel` crashes for a kernel with the argument `hidden_default_queue`: it reads the
+/// device queue, of which HIP has none (5.2.3, seen). 6.4.3 is the oldest that was seen to launch such a kernel.
+pub(crate) const LAUNCHES_NEED_NO_DEFAULT_QUEUE: i32 = 60_443_484;
 /// Below this version, the arguments of a launch pass through state of the kernel that graphs do not lock: in 5.2.3,
 /// threads got each other's arguments. 6.4.3 is the oldest version seen without this. `tests/hip_quirks/` shows both.
 pub(crate) const LAUNCHES_HOLD_THEIR_ARGUMENTS: i32 = 60_443_484;

@@ -51,6 +51,7 @@ impl Driver for EmulatedDriver {
             Capability::Graphs,
             Capability::StreamValues,
             Capability::PerThreadStream,
+            Capability::DefaultQueueArg,
             Capability::CooperativeLaunch,
             Capability::GenericCodeObjects,
             Capability::ManagedMemory,

@@ -40,6 +40,9 @@ pub enum Capability {
     StreamValues,
     /// Kernels on [`RawStream::PER_THREAD`](super::RawStream::PER_THREAD).
     PerThreadStream,
+    /// Kernels with the hidden argument `hidden_default_queue`. clang 22 gives it to those that call functions of other
+    /// files, in code objects of every version; clang 15 does not in version 4.
+    DefaultQueueArg,
     /// [Cooperative launches](super::Work::CooperativeKernel).
     CooperativeLaunch,
     /// Code objects for generic processors, such as gfx11-generic.
@@ -56,7 +59,7 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 23] = [
+    pub const ALL: [Capability; 24] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -74,6 +77,7 @@ impl Capability {
         Capability::Graphs,
         Capability::StreamValues,
         Capability::PerThreadStream,
+        Capability::DefaultQueueArg,
         Capability::CooperativeLaunch,
         Capability::GenericCodeObjects,
         Capability::ManagedMemory,
@@ -90,7 +94,7 @@ impl Capability {
             // The functions are older, but 5.2 is the first version known to accept kernels of modules.
             Capability::Graphs => Some("5.2"),
             // The oldest seen to have it; 5.2.3 crashes.
-            Capability::PerThreadStream => Some("6.4"),
+            Capability::PerThreadStream | Capability::DefaultQueueArg => Some("6.4"),
             Capability::CooperativeLaunch => Some("5.5"),
             // libamdhip64 6.4.43484 knows every generic processor; the sources of 6.3 (clr, rocm-rel-6.3.0.1) know none, and
             // 5.2.21153 refuses code objects of version 6 with hipErrorSharedObjectInitFailed.
