@@ -22,7 +22,7 @@ impl Budget {
     }
 
     /// Reserves up to `wanted` entries and returns how many; 0 if none are left.
-    fn take(&self, wanted: usize) -> usize {
+    pub(super) fn take(&self, wanted: usize) -> usize {
         let take = |left: usize| (left > 0).then(|| left - left.min(wanted));
         let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         before.map_or(0, |left| left.min(wanted))

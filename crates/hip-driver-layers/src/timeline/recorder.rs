@@ -65,6 +65,7 @@ impl Timeline {
             options,
             calls: Budget::new(options.limit),
             work: Budget::new(options.limit),
+            chunks_of_work: Budget::new(usize::MAX),
             threads: Mutex::default(),
             threads_seen: AtomicU32::new(0),
             names: Mutex::default(),
@@ -163,6 +164,8 @@ pub(super) struct Recorder {
     pub(super) options: TimelineOptions,
     pub(super) calls: Budget,
     pub(super) work: Budget,
+    /// What the lists of work may reserve: `work` limits what they get.
+    chunks_of_work: Budget,
     threads: Mutex<Vec<Arc<Thread>>>,
     threads_seen: AtomicU32,
     names: Mutex<Names>,
@@ -221,9 +224,12 @@ impl Recorder {
     }
 
     pub(super) fn record_work(&self, work: WorkRecord) {
+        // Entry by entry: a driver's threads and waiting threads share the work, and what one of them reserved ahead would be
+        // missing for the others.
+        let has_room = self.work.take(1) == 1;
         // SAFETY: only this thread writes to the list.
-        let pushed = self.with_thread(|thread| unsafe { thread.work.push(work, &self.work) });
-        if pushed.is_none() {
+        let push = || self.with_thread(|thread| unsafe { thread.work.push(work, &self.chunks_of_work) });
+        if !has_room || push().is_none() {
             self.work.drop_one();
         }
     }
