@@ -45,7 +45,7 @@ mod state;
 mod testing;
 
 pub use exec::level::SimdLevel;
-pub use host::config::MachineConfig;
+pub use host::config::{Interrupt, MachineConfig};
 pub use host::hostcall::{Printer, PrintfStream};
 pub use host::launch::{Dispatch, MAX_BLOCK};
 pub use host::machine::Machine;

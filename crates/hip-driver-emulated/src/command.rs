@@ -523,7 +523,7 @@ pub(super) fn fault_code(error: &Error) -> ErrorCode {
                 ErrorCode::ILLEGAL_ADDRESS
             }
             FaultCause::Trap { .. } => ErrorCode::ASSERT,
-            FaultCause::OverBudget { .. } => ErrorCode::LAUNCH_TIME_OUT,
+            FaultCause::OverBudget { .. } | FaultCause::Interrupted { .. } => ErrorCode::LAUNCH_TIME_OUT,
             _ => ErrorCode::LAUNCH_FAILURE,
         },
         _ => ErrorCode::LAUNCH_FAILURE,

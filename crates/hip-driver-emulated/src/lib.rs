@@ -57,8 +57,9 @@ use std::thread::JoinHandle;
 use amdgpu_emulator::{AddressSpace, Blocks, Machine};
 pub use amdgpu_emulator::{
     Bounds, BytesAccessed, Defect, DefectKind, FaultReport, Fidelity, FineGrainedAtomics, InstructionClass,
-    InstructionFidelity, InstructionTrace, LaneAddress, MachineConfig, MemorySpace, Notice, NoticeKind,
-    Printer, PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, fidelities, fidelity,
+    InstructionFidelity, InstructionTrace, Interrupt, LaneAddress, MachineConfig, MemorySpace, Notice,
+    NoticeKind, Printer, PrintfStream, Profile, TraceFilter, TracedInstruction, TracedRegister, fidelities,
+    fidelity,
 };
 pub use amdgpu_isa::Target;
 

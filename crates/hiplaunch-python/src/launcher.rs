@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hip_driver::noop::NoopDriver;
 use hip_driver::{DeviceProperties, StreamOptions};
-use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, Notices};
+use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, Interrupt, Notices};
 use hiplaunch::{Backend, FatBinary, LazyModule};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -91,7 +91,7 @@ impl Launcher {
         emulator: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Launcher> {
         let emulator = Settings::of(emulator)?;
-        let notices = Notices::default();
+        let (notices, interrupt) = (Notices::default(), Interrupt::default());
         let mut builder = hiplaunch::Launcher::builder();
         if let Some(on) = validate {
             builder = builder.validate(on);
@@ -117,13 +117,16 @@ impl Launcher {
                 )));
             }
             if backend != Backend::Hip {
-                let options = EmulatorOptions { listener: Some(notices.listener()), ..emulator.options()? };
+                let mut options =
+                    EmulatorOptions { listener: Some(notices.listener()), ..emulator.options()? };
+                options.machine.interrupt = interrupt.clone();
                 builder = builder.emulator(options);
             }
         }
         let launcher = py.detach(|| builder.build()).map_err(raise)?;
         let backend = if launcher.driver().info().name != "hip" { Backend::Emulator } else { Backend::Hip };
-        Ok(Launcher { shared: Shared::new(launcher), backend, noop, timeline, notices })
+        let interrupt = (backend == Backend::Emulator && !noop).then_some(interrupt);
+        Ok(Launcher { shared: Shared::new(launcher, interrupt), backend, noop, timeline, notices })
     }
 
     /// What was opened: 'hip', 'emulator' or 'noop'.

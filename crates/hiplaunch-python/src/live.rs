@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use hip_driver_emulated::Interrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
@@ -26,16 +27,19 @@ pub(crate) struct Shared {
     streams: Mutex<Vec<Option<hiplaunch::Stream>>>,
     closed: AtomicBool,
     forks: u32,
+    /// Ends the kernels of the emulator; `None` on a GPU.
+    pub(crate) interrupt: Option<Interrupt>,
 }
 
 impl Shared {
-    pub(crate) fn new(launcher: hiplaunch::Launcher) -> Arc<Shared> {
+    pub(crate) fn new(launcher: hiplaunch::Launcher, interrupt: Option<Interrupt>) -> Arc<Shared> {
         let streams = Mutex::new(vec![None; launcher.devices().len()]);
         let shared = Arc::new(Shared {
             launcher: ManuallyDrop::new(launcher),
             streams,
             closed: AtomicBool::new(false),
             forks: FORKS.load(Ordering::Relaxed),
+            interrupt,
         });
         let mut launchers = LAUNCHERS.lock().unwrap_or_else(PoisonError::into_inner);
         launchers.retain(|other| other.strong_count() != 0);

@@ -1,6 +1,7 @@
 //! Streams and events.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use hip_driver::EventOptions;
 use pyo3::prelude::*;
@@ -33,6 +34,24 @@ impl Shared {
     }
 }
 
+/// Waits for all work of a stream for a fifth of a second, without executing it: nothing could stop this thread then. Returns
+/// whether all work was done, or failed.
+fn finishes_soon(stream: &hiplaunch::Stream) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(200) {
+        if stream.is_idle().unwrap_or(true) {
+            return true;
+        }
+        // Most kernels are short: a sleep of the operating system takes 50 us at least.
+        if begin.elapsed() < Duration::from_micros(50) {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(Duration::from_micros(50).max(begin.elapsed() / 20));
+        }
+    }
+    false
+}
+
 #[pymethods]
 impl Stream {
     /// The ordinal of its device.
@@ -54,8 +73,20 @@ impl Stream {
     }
 
     /// Waits for all work on the stream. A kernel's fault is raised here as DeviceLostError.
+    ///
+    /// On the emulator, a signal whose handler raises an exception, as Ctrl-C does, ends the kernel that runs. The device is lost then.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.0.open()?;
+        if let Some(interrupt) = &self.0.shared().interrupt {
+            while !py.detach(|| finishes_soon(stream)) {
+                if let Err(exception) = py.check_signals() {
+                    interrupt.end_dispatches();
+                    // The exception says why the kernel failed.
+                    let _ = py.detach(|| stream.synchronize());
+                    return Err(exception);
+                }
+            }
+        }
         py.detach(|| stream.synchronize()).map_err(raise)
     }
 

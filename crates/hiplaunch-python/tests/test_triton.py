@@ -91,8 +91,8 @@ def driver(request):
     hiplaunch.triton.deactivate()
 
 
-def added(n=1000):
-    x, y, out = torch.rand(n), torch.rand(n), torch.empty(n)
+def added(n=1000, device="cpu"):
+    x, y, out = torch.rand(n, device=device), torch.rand(n, device=device), torch.empty(n, device=device)
     add_kernel[(triton.cdiv(n, 256),)](x, y, out, n, BLOCK=256)
     return torch.equal(out, x + y)
 
@@ -317,7 +317,7 @@ def test_events_measure_time(program):
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     with torch.cuda.stream(torch.cuda.Stream()):
         start.record()
-        assert added()
+        assert added(device="cuda")
         end.record()
     torch.cuda.synchronize()
     assert start.elapsed_time(end) > 0

@@ -1,5 +1,7 @@
 //! The settings of a machine.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::exec::level::SimdLevel;
@@ -30,6 +32,8 @@ pub struct MachineConfig {
     /// The time after which a dispatch faults with [`FaultCause::OverBudget`](crate::FaultCause::OverBudget); `None`,
     /// the default, is no limit.
     pub time_budget: Option<Duration>,
+    /// Ends dispatches from another thread. The default never does unless a clone of it is kept.
+    pub interrupt: Interrupt,
     /// Receives the text that kernels print. The default writes it to the process's standard output and error.
     pub printer: Printer,
     /// Shuffles the order in which workgroups begin and continue, the order of a workgroup's waves, and the lengths of
@@ -67,6 +71,32 @@ pub struct MachineConfig {
     pub late_results: bool,
 }
 
+/// Ends the dispatches of machines from another thread, as when a user stops a program. Clones are the same interrupt.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Makes every dispatch that runs, and every later one, fault with
+    /// [`FaultCause::Interrupted`](crate::FaultCause::Interrupted).
+    pub fn end_dispatches(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Clones are equal, and others are not.
+impl PartialEq for Interrupt {
+    fn eq(&self, other: &Interrupt) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Interrupt {}
+
 impl Default for MachineConfig {
     /// Returns the default that each field documents.
     fn default() -> MachineConfig {
@@ -77,6 +107,7 @@ impl Default for MachineConfig {
             dynamic_stack: 16 << 10,
             instruction_budget: None,
             time_budget: None,
+            interrupt: Interrupt::default(),
             printer: Printer::default(),
             schedule_seed: None,
             profile: false,

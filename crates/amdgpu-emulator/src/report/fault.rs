@@ -143,6 +143,11 @@ pub enum FaultCause {
         /// The number of waves of the reported workgroup that wait at a barrier.
         at_barrier: u32,
     },
+    /// [`Interrupt::end_dispatches`](crate::Interrupt::end_dispatches) was called.
+    Interrupted {
+        /// The number of wave instructions executed.
+        instructions: u64,
+    },
 }
 
 /// The comma before the `n`-th item of a list.
@@ -270,6 +275,9 @@ impl fmt::Display for FaultCause {
             FaultCause::BadJump { target } => write!(f, "jump to {target:#x}, where no instruction starts"),
             FaultCause::Trap { id: 2 } => f.write_str("trap 2 (an assert, abort or __builtin_trap)"),
             FaultCause::Trap { id } => write!(f, "trap {id}, which nothing handles"),
+            FaultCause::Interrupted { instructions } => {
+                write!(f, "interrupted by the program after {instructions} wave instructions")
+            }
             FaultCause::OverBudget { instructions, at_barrier } => {
                 write!(f, "over its budget after {instructions} wave instructions")?;
                 match at_barrier {

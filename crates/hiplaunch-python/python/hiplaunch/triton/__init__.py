@@ -53,6 +53,7 @@ def activate(target=None, **options):
     if driver.is_emulated:
         accept_arrays(replacements)
         register_on_data_ptr(replacements, driver)
+    _replace_backend(replacements)
     _forget_kernels()
     triton_driver.set_active(driver)
     _active = driver, replacements
@@ -78,6 +79,20 @@ def deactivate():
         # Its own `reset_active` fails without a GPU.
         triton_driver._active = None
     driver.session.close()
+
+
+def _replace_backend(replacements):
+    # torch.compile asks whether the active driver is that of a backend, and activates the backend's if it is not.
+    import dataclasses
+
+    import triton.backends
+
+    from ._driver import Driver
+
+    of_amd = triton.backends.backends["amd"]
+    replacements.set(
+        triton.backends, "backends", {**triton.backends.backends, "amd": dataclasses.replace(of_amd, driver=Driver)}
+    )
 
 
 def _has_rocm_device():

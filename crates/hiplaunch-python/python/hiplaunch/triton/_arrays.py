@@ -61,7 +61,7 @@ def register_on_data_ptr(replacements, driver):
 
     @functools.wraps(data_ptr)
     def data_ptr_of_registered(self):
-        if self.device.type == "cpu" and self.layout is torch.strided:
+        if self.device.type in ("cpu", "cuda") and self.layout is torch.strided:
             driver.session.ranges.add_tensor(self)
         return data_ptr(self)
 

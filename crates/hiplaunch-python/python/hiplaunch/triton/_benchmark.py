@@ -1,5 +1,6 @@
 """Benchmarks on the emulator. They measure the host's time: how long the emulation takes, not what a GPU would need."""
 
+import math
 import statistics
 import time
 
@@ -35,3 +36,25 @@ def do_bench(fn, warmup=0, rep=20, grad_to_none=None, quantiles=None, return_mod
         results = [_quantile(times, quantile) for quantile in quantiles]
         return results[0] if len(results) == 1 else results
     return times if return_mode == "all" else _SUMMARIES[return_mode](times)
+
+
+def take_first(replacements):
+    """Makes Triton's autotuner take the first configuration that can run, and measure no other."""
+    from triton.runtime.autotuner import Autotuner
+
+    prune, bench = Autotuner.prune_configs, Autotuner._bench
+
+    def prune_and_begin(self, *args, **kwargs):
+        self._hiplaunch_has_one = False
+        return prune(self, *args, **kwargs)
+
+    def bench_until_one_runs(self, *args, config, **meta):
+        if self._hiplaunch_has_one:
+            return [math.inf] * 3
+        # One that needs more than the device has takes forever, says the autotuner.
+        times = bench(self, *args, config=config, **meta)
+        self._hiplaunch_has_one = math.isfinite(times[0] if isinstance(times, (list, tuple)) else times)
+        return times
+
+    replacements.set(Autotuner, "prune_configs", prune_and_begin)
+    replacements.set(Autotuner, "_bench", bench_until_one_runs)

@@ -5,6 +5,7 @@ A launch on the emulator is complete when it returns, as host code may look at i
 
 import contextlib
 import time
+import uuid
 
 
 class Stream:
@@ -73,18 +74,35 @@ class Event:
 
 
 class DeviceProperties:
-    """The properties of the emulated device, under the names that torch gives them."""
+    """The properties of the emulated device, under the names that torch gives them. Sizes are in bytes, clocks in kHz."""
 
     def __init__(self, properties):
+        target = properties["target"]
         self.name = properties["name"]
-        self.gcnArchName = properties["target"]
+        self.gcnArchName = target
+        self.major, self.minor = capability(target)
         self.total_memory = properties["total_memory"]
         self.multi_processor_count = properties["compute_units"]
         self.warp_size = properties["wavefront_size"]
         self.shared_memory_per_block = properties["max_lds_per_block"]
-        self.major, self.minor = capability(properties["target"])
-        self.is_integrated = False
-        self.is_multi_gpu_board = False
+        self.shared_memory_per_block_optin = properties["max_lds_per_block"]
+        self.shared_memory_per_multiprocessor = properties["max_lds_per_block"]
+        self.regs_per_multiprocessor = properties["registers_per_block"]
+        self.max_threads_per_block = properties["max_threads_per_block"]
+        # A compute unit holds 32 wavefronts of 64, what HIP counts as one on RDNA 64 of 32.
+        self.max_threads_per_multi_processor = 2048
+        self.L2_cache_size = properties["l2_bytes"] or 0
+        self.clock_rate = properties["clock_khz"]
+        self.memory_clock_rate = properties["memory_clock_khz"]
+        self.memory_bus_width = properties["memory_bus_bits"]
+        self.is_integrated = 0
+        self.is_multi_gpu_board = 0
+        self.pci_bus_id = self.pci_device_id = self.pci_domain_id = 0
+        self.uuid = uuid.uuid5(uuid.NAMESPACE_OID, f"{self.name} {target}")
+
+    def __repr__(self):
+        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"_CudaDeviceProperties({fields})"
 
 
 def capability(target):

@@ -35,6 +35,8 @@ class Session:
         self._process = os.getpid()
         # One launch at a time: on the emulator, each uses all cores and is waited for.
         self.lock = threading.RLock()
+        # How many kernels were launched.
+        self.launches = 0
         self._open()
 
     def _open(self):
@@ -164,6 +166,7 @@ class TritonLauncher:
         if enter_hook is not None:
             enter_hook(launch_metadata)
         if grid_x * grid_y * grid_z > 0:
+            self._driver.session.launches += 1
             self._launch((grid_x, grid_y, grid_z), stream, function, args)
         if exit_hook is not None:
             exit_hook(launch_metadata)
@@ -210,6 +213,11 @@ class TritonLauncher:
                 if self._driver.is_emulated:
                     # Host code looks at the tensors when it likes.
                     queue.synchronize()
+            except KeyboardInterrupt:
+                # The kernel was ended, and the device is lost.
+                if self._driver.is_emulated:
+                    session.replace()
+                raise
             except hiplaunch.DeviceLostError as error:
                 if self._driver.is_emulated:
                     session.replace()
@@ -242,6 +250,8 @@ class Driver(DriverBase):
         self.utils = Utils(self)
         self.interface = DeviceInterface(self)
         self._device = 0
+        # Whether torch's device "cuda" is the emulated device.
+        self.has_cuda = False
         target = self.properties(0)["target"].split(":")[0]
         self._target = GPUTarget("hip", target, self.properties(0)["wavefront_size"])
 
@@ -270,7 +280,7 @@ class Driver(DriverBase):
 
     def get_current_device(self):
         """Returns the number of the current device: torch's, on a GPU."""
-        if self.is_emulated:
+        if self.is_emulated and not self.has_cuda:
             return self._device
         import torch
 
@@ -278,7 +288,7 @@ class Driver(DriverBase):
 
     def set_current_device(self, device):
         """Makes a device current."""
-        if not self.is_emulated:
+        if self.has_cuda or not self.is_emulated:
             import torch
 
             torch.cuda.set_device(device)
@@ -300,18 +310,19 @@ class Driver(DriverBase):
         return self.get_device_interface().get_device_capability(device)
 
     def get_device_interface(self):
-        """Returns torch.cuda, or what stands for it on the emulator."""
-        if self.is_emulated:
+        """Returns torch.cuda, or what stands for it where torch has the CPU alone."""
+        if self.is_emulated and not self.has_cuda:
             return self.interface
         import torch
 
         return torch.cuda
 
     def get_active_torch_device(self):
-        """Returns the device whose tensors kernels get: torch's CPU, on the emulator."""
+        """Returns the device whose tensors kernels get."""
         import torch
 
-        return torch.device("cpu") if self.is_emulated else torch.device("cuda", self.get_current_device())
+        is_cpu = self.is_emulated and not self.has_cuda
+        return torch.device("cpu") if is_cpu else torch.device("cuda", self.get_current_device())
 
     def map_python_to_cpp_type(self, ty):
         """Returns the C++ type of a type of Triton."""
@@ -370,10 +381,12 @@ class Driver(DriverBase):
         return value.data_ptr()
 
     def _check_tensor(self, tensor):
+        # Libraries wrap tensors in objects that have no device.
+        kind = tensor.device.type if hasattr(tensor, "device") else None
+        if kind == "cpu" and (self.has_cuda or not self.is_emulated) and not tensor.is_pinned():
+            raise ValueError("Pointer argument cannot be accessed from Triton (cpu tensor?)")
         if not self.is_emulated:
-            if tensor.device.type == "cpu":
-                raise ValueError("Pointer argument cannot be accessed from Triton (cpu tensor?)")
-        elif tensor.device.type == "cpu":
-            self.session.ranges.add_tensor(tensor)
-        else:
-            raise ValueError(f"the emulator's kernels access tensors of the CPU; this one is on {tensor.device}")
+            return
+        if kind not in (None, "cpu", "cuda"):
+            raise ValueError(f"the emulator's kernels access tensors of the CPU and of cuda; this one is on {tensor.device}")
+        self.session.ranges.add_tensor(tensor)

@@ -63,7 +63,7 @@ class HostRanges:
         self._some_died = False
 
     def add_tensor(self, tensor):
-        """Registers the storage of a CPU tensor of torch."""
+        """Registers the storage of a tensor of torch, of the CPU or of the emulated device, whose memory is the host's."""
         self._add(tensor.untyped_storage(), _storage_bounds)
 
     def add_array(self, array):

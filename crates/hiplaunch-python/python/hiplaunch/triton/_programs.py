@@ -5,6 +5,7 @@ import pathlib
 
 import hiplaunch.triton
 
+from . import _benchmark
 from ._replace import Replacements
 
 # Python imports `sitecustomize` from here before anything else in programs that this one starts.
@@ -13,24 +14,50 @@ _STARTUP = str(pathlib.Path(__file__).with_name("_startup"))
 _mapped = None
 
 
-def activate(target=None):
-    """Activates the driver and maps torch's "cuda" to the CPU, unless there is an AMD GPU. Returns the driver."""
+# The options of the command and of the plug-in of pytest: the name, what it is for, and the variable that child processes get.
+_OPTIONS = {
+    "target": ("TARGET", "what the emulator emulates: gfx90a, gfx942 (default), gfx950, gfx1100, gfx1201 ...", "HIPLAUNCH_EMULATOR_TARGET"),
+    "autotune": ("WHICH", "which configurations Triton's autotuner tries: all (default), or the first alone", "HIPLAUNCH_AUTOTUNE"),
+    "time-budget": ("SECONDS", "fail a kernel that the emulator runs for longer", "HIPLAUNCH_EMULATOR_TIME_BUDGET"),
+}
+
+
+def add_options(add, prefix="--"):
+    """Adds the options to a parser, whose function `add` is."""
+    for name, (value, help_, variable) in _OPTIONS.items():
+        choices = {"choices": ["all", "first"]} if name == "autotune" else {}
+        add(prefix + name, metavar=value, default=None, help=f"{help_}; also {variable}", **choices)
+
+
+def activate(target=None, autotune=None, time_budget=None):
+    """Activates the driver and makes the emulated device torch's "cuda", unless there is an AMD GPU. Returns the driver."""
     global _mapped
+    # A process that is started from here activates itself.
+    for variable, value in (("HIPLAUNCH_AUTOTUNE", autotune), ("HIPLAUNCH_EMULATOR_TIME_BUDGET", time_budget)):
+        if value is not None:
+            os.environ[variable] = str(value)
     if _mapped is not None:
         deactivate()
     driver = hiplaunch.triton.activate(target)
     replacements = Replacements()
-    mode = None
     if driver.is_emulated:
         from ._cuda import map_cuda
 
-        mode = map_cuda(driver, replacements)
+        try:
+            map_cuda(driver, replacements)
+        except BaseException:
+            replacements.undo()
+            hiplaunch.triton.deactivate()
+            raise
+        driver.has_cuda = True
+        if os.environ.get("HIPLAUNCH_AUTOTUNE") == "first":
+            _benchmark.take_first(replacements)
         os.environ["HIPLAUNCH_EMULATOR_TARGET"] = driver.properties(0)["target"]
         os.environ["HIPLAUNCH_BACKEND"] = "emulator"
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if _STARTUP not in paths:
             os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP, *filter(None, paths)])
-    _mapped = mode, replacements
+    _mapped = replacements
     return driver
 
 
@@ -39,9 +66,7 @@ def deactivate():
     global _mapped
     if _mapped is None:
         return
-    mode, replacements = _mapped
+    replacements = _mapped
     _mapped = None
     replacements.undo()
-    if mode is not None:
-        mode.__exit__(None, None, None)
     hiplaunch.triton.deactivate()

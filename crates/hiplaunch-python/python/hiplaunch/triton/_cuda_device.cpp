@@ -1,0 +1,670 @@
+// The device "cuda" of torch, on a machine with no GPU: tensors of it are torch's own, with their own dispatch key, so that
+// autograd, autocast, generators, hooks and torch.compile see a device of CUDA. Their memory is the host's, and torch's CPU
+// kernels are its operators, which get the same memory without a copy.
+//
+// _cuda_build.py compiles this file for the torch that is installed, and calls the functions at its end.
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/Functions.h>
+#include <ATen/NativeFunctions.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/GeneratorForPrivateuseone.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/native/CPUFallback.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/library.h>
+#include <torch/version.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace {
+
+using c10::Device;
+using c10::DeviceIndex;
+using c10::DispatchKey;
+using c10::Stream;
+using torch::jit::Stack;
+
+constexpr auto CUDA = c10::DeviceType::CUDA;
+constexpr int MAX_DEVICES = 64;
+
+DeviceIndex device_count = 0;
+thread_local DeviceIndex current_device = 0;
+
+// ---------------------------------------------------------------------------------------------------------- memory
+
+// What torch.cuda.memory_stats() says of one device. Sizes are in bytes.
+struct Memory {
+  std::atomic<int64_t> allocated{0}, peak{0}, total{0}, freed{0}, blocks{0};
+};
+std::array<Memory, MAX_DEVICES> memory;
+
+// A block of the host's memory that counts as memory of a device.
+struct Block {
+  c10::DataPtr host;
+  int64_t bytes;
+  DeviceIndex device;
+};
+
+void free_block(void* context) {
+  auto* block = static_cast<Block*>(context);
+  auto& counts = memory[block->device];
+  counts.allocated -= block->bytes;
+  counts.freed += block->bytes;
+  counts.blocks -= 1;
+  delete block;
+}
+
+struct Allocator final : c10::Allocator {
+  c10::DataPtr allocate(size_t bytes) override {
+    auto* block = new Block{c10::GetCPUAllocator()->allocate(bytes), static_cast<int64_t>(bytes), current_device};
+    auto& counts = memory[current_device];
+    counts.total += block->bytes;
+    counts.blocks += 1;
+    const int64_t allocated = counts.allocated += block->bytes;
+    int64_t peak = counts.peak;
+    while (peak < allocated && !counts.peak.compare_exchange_weak(peak, allocated)) {
+    }
+    return {block->host.get(), block, free_block, Device(CUDA, current_device)};
+  }
+
+  c10::DeleterFnPtr raw_deleter() const override {
+    return nullptr;
+  }
+
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+};
+Allocator allocator;
+
+// Pinned memory is the CPU's, whose addresses are noted.
+std::mutex pinned_lock;
+std::unordered_set<const void*> pinned;
+
+void free_pinned(void* context) {
+  auto* host = static_cast<c10::DataPtr*>(context);
+  {
+    const std::lock_guard<std::mutex> guard(pinned_lock);
+    pinned.erase(host->get());
+  }
+  delete host;
+}
+
+struct PinnedAllocator final : c10::Allocator {
+  c10::DataPtr allocate(size_t bytes) override {
+    auto* host = new c10::DataPtr(c10::GetCPUAllocator()->allocate(bytes));
+    if (host->get() != nullptr) {
+      const std::lock_guard<std::mutex> guard(pinned_lock);
+      pinned.insert(host->get());
+    }
+    return {host->get(), host, free_pinned, Device(c10::DeviceType::CPU)};
+  }
+
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+};
+PinnedAllocator pinned_allocator;
+
+// -------------------------------------------------------------------------------------- devices, streams and events
+
+// A launch of the emulator is complete when it returns, and so is each operator. So streams have nothing to order, and an
+// event is a time of the host.
+struct Event {
+  std::chrono::steady_clock::time_point time;
+};
+
+thread_local std::array<c10::StreamId, MAX_DEVICES> current_streams{};
+std::atomic<c10::StreamId> last_stream{0};
+
+struct Guard final : c10::impl::DeviceGuardImplInterface {
+  c10::DeviceType type() const override {
+    return CUDA;
+  }
+  Device exchangeDevice(Device device) const override {
+    const Device previous = getDevice();
+    setDevice(device);
+    return previous;
+  }
+  Device getDevice() const override {
+    return Device(CUDA, current_device);
+  }
+  void setDevice(Device device) const override {
+    TORCH_CHECK(device.index() < device_count, "hiplaunch: there is no ", device, "; the emulator has ",
+                static_cast<int>(device_count), " devices");
+    uncheckedSetDevice(device);
+  }
+  void uncheckedSetDevice(Device device) const noexcept override {
+    if (device.has_index()) {
+      current_device = device.index();
+    }
+  }
+  Stream getStream(Device device) const override {
+    return Stream(Stream::UNSAFE, device, current_streams[device.index()]);
+  }
+  Stream getDefaultStream(Device device) const override {
+    return Stream(Stream::DEFAULT, device);
+  }
+  Stream getStreamFromGlobalPool(Device device, bool) const override {
+    return getNewStream(device);
+  }
+  Stream getNewStream(Device device, int = 0) const override {
+    return Stream(Stream::UNSAFE, device, ++last_stream);
+  }
+  Stream exchangeStream(Stream stream) const override {
+    const Stream previous = getStream(stream.device());
+    current_streams[stream.device_index()] = stream.id();
+    return previous;
+  }
+  void destroyEvent(void* event, const DeviceIndex) const noexcept override {
+    delete static_cast<Event*>(event);
+  }
+  void record(void** event, const Stream&, const DeviceIndex, const c10::EventFlag) const override {
+    if (*event == nullptr) {
+      *event = new Event;
+    }
+    static_cast<Event*>(*event)->time = std::chrono::steady_clock::now();
+  }
+  void block(void*, const Stream&) const override {}
+  bool queryEvent(void*) const override {
+    return true;
+  }
+  DeviceIndex deviceCount() const noexcept override {
+    return device_count;
+  }
+  bool queryStream(const Stream&) const override {
+    return true;
+  }
+  void synchronizeStream(const Stream&) const override {}
+  void synchronizeEvent(void*) const override {}
+  void synchronizeDevice(const DeviceIndex) const override {}
+  double elapsedTime(void* begin, void* end, const DeviceIndex) const override {
+    TORCH_CHECK(begin != nullptr && end != nullptr, "both events must be recorded first");
+    const auto time = static_cast<Event*>(end)->time - static_cast<Event*>(begin)->time;
+    return std::chrono::duration<double, std::milli>(time).count();
+  }
+};
+
+// ------------------------------------------------------------------------------------------------------- generators
+
+// A generator of a device of CUDA: one of the CPU, which the CPU's kernels use.
+struct GeneratorImpl final : c10::GeneratorImpl {
+  at::Generator cpu;
+
+  GeneratorImpl(DeviceIndex device, at::Generator generator)
+      : c10::GeneratorImpl(Device(CUDA, device), c10::DispatchKeySet(DispatchKey::CUDA)), cpu(std::move(generator)) {}
+
+  void set_current_seed(uint64_t seed) override {
+    cpu.set_current_seed(seed);
+  }
+  void set_offset(uint64_t offset) override {
+    cpu.set_offset(offset);
+  }
+  uint64_t get_offset() const override {
+    return cpu.get_offset();
+  }
+  uint64_t current_seed() const override {
+    return cpu.current_seed();
+  }
+  uint64_t seed() override {
+    return cpu.unsafeGetGeneratorImpl()->seed();
+  }
+  void set_state(const c10::TensorImpl& state) override {
+    cpu.unsafeGetGeneratorImpl()->set_state(state);
+  }
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
+    return cpu.unsafeGetGeneratorImpl()->get_state();
+  }
+  c10::GeneratorImpl* clone_impl() const override {
+    return new GeneratorImpl(device_.index(), cpu.clone());
+  }
+};
+
+at::Generator new_generator(DeviceIndex device) {
+  return at::make_generator<GeneratorImpl>(device, at::detail::createCPUGenerator());
+}
+
+std::array<at::Generator, MAX_DEVICES> default_generators;
+// Whether the next generator that Python makes is a device's default generator. torch has no other way to give Python one.
+thread_local bool next_is_default = false;
+
+// The CPU's generator in place of one of CUDA; the default one of the current device in place of none.
+at::Generator cpu_generator(const std::optional<at::Generator>& generator) {
+  const bool is_other = generator.has_value() && generator->defined() && generator->device().type() != CUDA;
+  TORCH_CHECK(!is_other, "Expected a 'cuda' device type for generator but found '", generator->device().type(), "'");
+  const bool is_one = generator.has_value() && generator->defined();
+  const auto& cuda = is_one ? *generator : default_generators[current_device];
+  return static_cast<GeneratorImpl*>(cuda.unsafeGetGeneratorImpl())->cpu;
+}
+
+// ------------------------------------------------------------------------------------------------------------ hooks
+
+struct Hooks final : at::CUDAHooksInterface {
+  explicit Hooks(at::CUDAHooksArgs) {}
+
+  void init() const override {}
+  bool isBuilt() const override {
+    return true;
+  }
+  bool isAvailable() const override {
+    return device_count > 0;
+  }
+  bool hasCUDA() const override {
+    return device_count > 0;
+  }
+  bool hasPrimaryContext(DeviceIndex) const override {
+    return true;
+  }
+  DeviceIndex deviceCount() const override {
+    return device_count;
+  }
+  int getNumGPUs() const override {
+    return device_count;
+  }
+  void setCurrentDevice(DeviceIndex device) const override {
+    Guard().setDevice(Device(CUDA, device));
+  }
+  DeviceIndex current_device() const override {
+    return ::current_device;
+  }
+  DeviceIndex getCurrentDevice() const override {
+    return ::current_device;
+  }
+  DeviceIndex exchangeDevice(DeviceIndex device) const override {
+    const DeviceIndex previous = ::current_device;
+    if (device >= 0) {
+      setCurrentDevice(device);
+    }
+    return previous;
+  }
+  DeviceIndex maybeExchangeDevice(DeviceIndex device) const override {
+    return exchangeDevice(device);
+  }
+  void deviceSynchronize(DeviceIndex) const override {}
+  const at::Generator& getDefaultGenerator(DeviceIndex device) const override {
+    return default_generators[device < 0 ? ::current_device : device];
+  }
+  at::Generator getNewGenerator(DeviceIndex device) const override {
+    const DeviceIndex index = device < 0 ? ::current_device : device;
+    return std::exchange(next_is_default, false) ? default_generators[index] : new_generator(index);
+  }
+  Device getDeviceFromPtr(void*) const override {
+    return Device(CUDA, ::current_device);
+  }
+  bool isPinnedPtr(const void* address) const override {
+    const std::lock_guard<std::mutex> guard(pinned_lock);
+    return pinned.count(address) != 0;
+  }
+  c10::Allocator* getPinnedMemoryAllocator() const override {
+    return &pinned_allocator;
+  }
+  c10::Allocator* getCUDADeviceAllocator() const override {
+    return &allocator;
+  }
+  std::string showConfig() const override {
+    return "hiplaunch";
+  }
+};
+
+// Replaces torch's hooks, in this process. torch may have made its object of them when it was imported, and keeps references to
+// it. Neither its class nor this one has members, so that an object is a pointer to its class's table of functions (Itanium C++
+// ABI, 2.4 and 2.5), which is what is replaced.
+void replace_hooks() {
+  static_assert(sizeof(Hooks) == sizeof(void*) && sizeof(at::CUDAHooksInterface) == sizeof(void*));
+  static const Hooks hooks{at::CUDAHooksArgs{}};
+  auto* theirs = const_cast<at::CUDAHooksInterface*>(&at::detail::getCUDAHooks());
+  std::memcpy(static_cast<void*>(theirs), static_cast<const void*>(&hooks), sizeof(void*));
+}
+
+// -------------------------------------------------------------------------------------------------------- operators
+
+void release_storage(void* context) {
+  c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(context));
+}
+
+// A storage of `device` with the memory of `storage`, which it keeps.
+c10::Storage alias_of(const c10::Storage& storage, Device device, c10::Allocator* of) {
+  auto* kept = c10::Storage(storage).unsafeReleaseStorageImpl();
+  c10::DataPtr data(kept->mutable_data(), kept, release_storage, device);
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), kept->nbytes(), std::move(data), of,
+                                               /*resizable=*/true);
+}
+
+// A tensor with the place of `like` in `storage`.
+at::Tensor tensor_in(c10::Storage storage, const at::Tensor& like, DispatchKey key) {
+  auto result = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), like.dtype());
+  auto* impl = result.unsafeGetTensorImpl();
+  impl->set_sizes_and_strides(like.sizes(), like.strides(), like.storage_offset());
+  if (like.is_conj()) {
+    impl->_set_conj(true);
+  }
+  if (like.is_neg()) {
+    impl->_set_neg(true);
+  }
+  return result;
+}
+
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.layout() == at::kStrided && tensor.has_storage();
+}
+
+// The CPU's tensor with the same memory.
+at::Tensor cpu_alias(const at::Tensor& tensor) {
+  if (!is_plain(tensor) || tensor.device().type() != CUDA) {
+    return tensor;
+  }
+  auto storage = alias_of(tensor.storage(), Device(c10::DeviceType::CPU), c10::GetCPUAllocator());
+  return tensor_in(std::move(storage), tensor, DispatchKey::CPU);
+}
+
+// cpu_fallback of torch asks for the tensors of the CPU with this operator, and gives results back with the next one.
+std::vector<at::Tensor> to_cpu(at::TensorList tensors) {
+  std::vector<at::Tensor> result;
+  result.reserve(tensors.size());
+  for (const auto& tensor : tensors) {
+    result.push_back(cpu_alias(tensor));
+  }
+  return result;
+}
+
+bool is_same(const at::Tensor& a, const at::Tensor& b) {
+  return a.const_data_ptr() == b.const_data_ptr() && a.sizes() == b.sizes() && a.strides() == b.strides();
+}
+
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_blocking) {
+  if (!is_same(self, to)) {
+    cpu_alias(to).copy_(cpu_alias(self), non_blocking);
+  }
+  return to;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& to) {
+  if (!is_same(self, to)) {
+    to.resize_(self.sizes());
+    cpu_alias(to).copy_(cpu_alias(self));
+  }
+  return to;
+}
+
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& from, bool non_blocking) {
+  cpu_alias(self).copy_(cpu_alias(from), non_blocking);
+  return self;
+}
+
+at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> type, std::optional<at::Layout>,
+                 std::optional<Device> device, std::optional<bool>, std::optional<at::MemoryFormat> format) {
+  const c10::DeviceGuard guard(device.value_or(Device(CUDA)));
+  return at::detail::empty_generic(size, &allocator, c10::DispatchKeySet(DispatchKey::CUDA),
+                                   c10::dtype_or_default(type), format);
+}
+
+at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<at::ScalarType> type,
+                         std::optional<at::Layout>, std::optional<Device> device, std::optional<bool>) {
+  const c10::DeviceGuard guard(device.value_or(Device(CUDA)));
+  return at::detail::empty_strided_generic(size, stride, &allocator, c10::DispatchKeySet(DispatchKey::CUDA),
+                                           c10::dtype_or_default(type));
+}
+
+at::Tensor& set_to_nothing(at::Tensor& self) {
+  auto storage = c10::Storage(c10::Storage::use_byte_size_t(), 0, &allocator, true);
+  return self.set_(std::move(storage), 0, {0}, {});
+}
+
+void record_stream(at::Tensor&, Stream) {}
+
+// Attention by matrix products, of operators that the CPU has. torch chooses its fast kernels by asking CUDA for the device.
+at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                     const std::optional<at::Tensor>& mask, double dropout, bool is_causal, std::optional<double> scale,
+                     bool enable_gqa) {
+  auto bias = mask;
+  if (mask.has_value() && mask->defined() && mask->scalar_type() == at::kBool) {
+    bias = at::zeros_like(*mask, query.options()).masked_fill(mask->logical_not(), -INFINITY);
+  }
+  const auto results = at::_scaled_dot_product_attention_math(query, key, value, bias, dropout, is_causal, std::nullopt,
+                                                              scale, enable_gqa);
+  return std::get<0>(results);
+}
+
+at::Tensor with_bias(const at::Tensor& gates, const std::optional<at::Tensor>& bias) {
+  return bias.has_value() && bias->defined() ? gates + *bias : gates;
+}
+
+// The cells of recurrent networks that CUDA has as one kernel, as torch's CPU computes them. The last result is for a backward
+// kernel that is not used.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                                         const at::Tensor& cx,
+                                                         const std::optional<at::Tensor>& input_bias,
+                                                         const std::optional<at::Tensor>& hidden_bias) {
+  const auto gates = (with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias)).chunk(4, 1);
+  const auto cy = gates[1].sigmoid() * cx + gates[0].sigmoid() * gates[2].tanh();
+  return {gates[3].sigmoid() * cy.tanh(), cy, at::empty({0}, cx.options())};
+}
+
+std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                            const at::Tensor& hx, const std::optional<at::Tensor>& input_bias,
+                                            const std::optional<at::Tensor>& hidden_bias) {
+  const auto from_input = with_bias(input_gates, input_bias).chunk(3, 1);
+  const auto from_hidden = with_bias(hidden_gates, hidden_bias).chunk(3, 1);
+  const auto reset = (from_hidden[0] + from_input[0]).sigmoid();
+  const auto update = (from_hidden[1] + from_input[1]).sigmoid();
+  const auto fresh = (from_input[2] + reset * from_hidden[2]).tanh();
+  return {(hx - fresh) * update + fresh, at::empty({0}, hx.options())};
+}
+
+bool is_generator(const c10::Argument& argument) {
+  const auto& type = argument.type();
+  const auto* inner = type->castRaw<c10::OptionalType>();
+  return (inner == nullptr ? type : inner->getElementType())->kind() == c10::TypeKind::GeneratorType;
+}
+
+// Fails if a tensor is on another device than the others, as kernels of CUDA do. A number may be on the CPU.
+void check_devices(const c10::OperatorHandle& op, const Stack& stack, size_t first) {
+  // These take indices and lengths of the CPU.
+  static const std::set<std::string> mixed = {"aten::index", "aten::index_put_", "aten::_index_put_impl_",
+                                              "aten::_pack_padded_sequence", "aten::_ctc_loss"};
+  if (mixed.count(op.operator_name().name) != 0) {
+    return;
+  }
+  std::optional<Device> device;
+  const auto check = [&](const at::Tensor& tensor) {
+    if (!tensor.defined() || (tensor.device().is_cpu() && tensor.dim() == 0)) {
+      return;
+    }
+    TORCH_CHECK(device.value_or(tensor.device()) == tensor.device(),
+                "Expected all tensors to be on the same device, but found at least two devices, ", *device, " and ",
+                tensor.device(), "! (in ", op.operator_name(), ")");
+    device = tensor.device();
+  };
+  for (size_t i = first; i < stack.size(); ++i) {
+    if (stack[i].isTensor()) {
+      check(stack[i].toTensor());
+    } else if (stack[i].isTensorList()) {
+      for (const at::Tensor& tensor : stack[i].toTensorVector()) {
+        check(tensor);
+      }
+    }
+  }
+}
+
+// Calls the CPU's kernel of an operator with the same memory, and the CPU's generator.
+void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
+  const auto& arguments = op.schema().arguments();
+  check_devices(op, *stack, stack->size() - arguments.size());
+  const size_t first = stack->size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (is_generator(arguments[i])) {
+      auto& value = (*stack)[first + i];
+      value = cpu_generator(value.isNone() ? std::nullopt : std::optional<at::Generator>(value.toGenerator()));
+    }
+  }
+  at::native::cpu_fallback(op, stack);
+}
+
+// Calls the CPU's kernel of an operator whose result is a part of its first argument's memory.
+void view_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
+  const size_t first = stack->size() - op.schema().arguments().size();
+  const at::Tensor self = (*stack)[first].toTensor();
+  (*stack)[first] = cpu_alias(self);
+  op.redispatchBoxed(c10::DispatchKeySet(DispatchKey::CPU), stack);
+  const at::Tensor view = stack->back().toTensor();
+  stack->back() = tensor_in(self.storage(), view, DispatchKey::CUDA);
+}
+
+void refuse(const c10::OperatorHandle& op, Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "hiplaunch: torch's CPU has no kernel of ", op.operator_name(),
+                              ", so that the emulated device has none; see \"What cuda is\" in hiplaunch's docs/triton.md");
+}
+
+enum class Kind { None, View, Cpu, Refused };
+
+// What the emulated device does for an operator of torch that has other kernels.
+Kind kind_of(const c10::OperatorHandle& op) {
+  // These choose a kernel by the device, and would choose one that only CUDA has.
+  static const std::set<std::string> whole = {"aten::convolution", "aten::convolution_backward"};
+  const bool on_cpu = op.hasKernelForDispatchKey(DispatchKey::CPU);
+  const bool on_cuda = op.hasKernelForDispatchKey(DispatchKey::CUDA);
+  if (!on_cpu && !on_cuda && whole.count(op.operator_name().name) == 0) {
+    return Kind::None;
+  }
+  if (!op.hasComputedKernelForDispatchKey(DispatchKey::CPU)) {
+    return Kind::Refused;
+  }
+  const auto& returns = op.schema().returns();
+  const bool is_view = returns.size() == 1 && returns[0].alias_info() != nullptr && !returns[0].alias_info()->isWrite();
+  return is_view ? Kind::View : Kind::Cpu;
+}
+
+// The registrations last as long as the process.
+std::deque<torch::Library>& libraries() {
+  static auto* all = new std::deque<torch::Library>;
+  return *all;
+}
+
+void register_operators() {
+  // Kernels of CUDA that torch may have are replaced. It warns about that.
+  struct Quiet : c10::WarningHandler {
+    void process(const c10::Warning&) override {}
+  } quiet;
+  const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
+  auto& library = libraries().emplace_back(torch::Library::IMPL, "aten", DispatchKey::CUDA, __FILE__, __LINE__);
+  const std::set<std::string> own = {"empty.memory_format", "empty_strided", "copy_", "_copy_from",
+                                     "_copy_from_and_resize", "_to_cpu", "set_", "record_stream", "resize_",
+                                     "set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor",
+                                     "scaled_dot_product_attention", "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell"};
+  library.impl("empty.memory_format", empty);
+  library.impl("empty_strided", empty_strided);
+  library.impl("copy_", copy_);
+  library.impl("_copy_from", copy_from);
+  library.impl("_copy_from_and_resize", copy_from_and_resize);
+  library.impl("_to_cpu", to_cpu);
+  library.impl("set_", set_to_nothing);
+  library.impl("record_stream", record_stream);
+  library.impl("resize_", at::native::resize_);
+  library.impl("set_.source_Storage", static_cast<at::Tensor& (*)(at::Tensor&, at::Storage)>(at::native::set_));
+  library.impl("set_.source_Storage_storage_offset", at::native::set_storage_cpu_);
+  library.impl("set_.source_Tensor", at::native::set_tensor_);
+  // These are made of operators that have derivatives, and so take the place of torch's formulas, too.
+  auto& derivatives =
+      libraries().emplace_back(torch::Library::IMPL, "aten", DispatchKey::AutogradCUDA, __FILE__, __LINE__);
+  for (auto* both : {&library, &derivatives}) {
+    both->impl("scaled_dot_product_attention", attention);
+    both->impl("_thnn_fused_lstm_cell", lstm_cell);
+    both->impl("_thnn_fused_gru_cell", gru_cell);
+  }
+  for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    if (name.name.rfind("aten::", 0) != 0) {
+      continue;
+    }
+    const std::string in_aten = name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
+    const auto op = c10::Dispatcher::singleton().findOp(name);
+    if (!op.has_value() || !op->hasSchema() || own.count(in_aten) != 0) {
+      continue;
+    }
+    switch (kind_of(*op)) {
+      case Kind::None:
+        break;
+      case Kind::View:
+        library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&view_on_cpu>());
+        break;
+      case Kind::Cpu:
+        library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+        break;
+      case Kind::Refused:
+        library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse>());
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------- what Python calls
+
+extern "C" {
+
+// Makes `count` emulated devices torch's devices of CUDA. Returns null, or what went wrong.
+const char* hiplaunch_cuda_install(int count) {
+  static std::string problem;
+  try {
+    TORCH_CHECK(count > 0 && count <= MAX_DEVICES, "there can be 1 to ", MAX_DEVICES, " devices");
+    const bool is_first = device_count == 0;
+    device_count = static_cast<DeviceIndex>(count);
+    if (is_first) {
+      replace_hooks();
+      c10::SetAllocator(CUDA, &allocator, UINT8_MAX);
+      c10::impl::DeviceGuardImplRegistrar(CUDA, new Guard);
+      for (DeviceIndex device = 0; device < MAX_DEVICES; ++device) {
+        default_generators[device] = new_generator(device);
+      }
+      register_operators();
+    }
+    return nullptr;
+  } catch (const std::exception& error) {
+    device_count = 0;
+    problem = error.what();
+    return problem.c_str();
+  }
+}
+
+int hiplaunch_cuda_device() {
+  return current_device;
+}
+
+void hiplaunch_cuda_set_device(int device) {
+  current_device = static_cast<DeviceIndex>(device);
+}
+
+// The next generator that Python makes for a device of CUDA is the device's default generator.
+void hiplaunch_cuda_next_generator_is_default() {
+  next_is_default = true;
+}
+
+// Writes what is allocated of a device's memory, the most that was, all that ever was, what was freed (bytes), and blocks.
+void hiplaunch_cuda_memory(int device, int64_t counts[5]) {
+  const auto& of = memory[device];
+  counts[0] = of.allocated;
+  counts[1] = of.peak;
+  counts[2] = of.total;
+  counts[3] = of.freed;
+  counts[4] = of.blocks;
+}
+
+void hiplaunch_cuda_reset_peak(int device) {
+  memory[device].peak = memory[device].allocated.load();
+}
+}
