@@ -413,3 +413,10 @@ def test_without_a_compiler_the_error_says_what_to_install(tmp_path):
     variables.pop("CXX", None)
     result = subprocess.run([sys.executable, "-c", text], env=variables, capture_output=True, text=True, timeout=120)
     assert "needs a C++ compiler" in result.stdout and "apt install g++" in result.stdout, result.stdout + result.stderr
+
+
+def test_tritons_tests_know_the_target():
+    from triton import _internal_testing
+
+    assert _internal_testing.is_hip() and not _internal_testing.is_cuda()
+    assert _internal_testing.is_hip_cdna3()

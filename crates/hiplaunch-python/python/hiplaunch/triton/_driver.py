@@ -257,8 +257,8 @@ class Driver(DriverBase):
 
     @classmethod
     def is_active(cls):
-        """Returns False: Triton itself never chooses this driver."""
-        return False
+        """Returns True: this is asked while `activate` has put the driver in the place of AMD's."""
+        return True
 
     def launcher_cls(self, source, metadata):
         """Returns what launches a compiled kernel."""
