@@ -387,6 +387,7 @@ def map_cuda(driver, replacements):
     # Programs ask this for the kind of GPU.
     for owner, name, value in (
         (torch.version, "hip", "0.0.0"),
+        (torch.version, "rocm", "0.0.0"),
         (torch.version, "cuda", None),
         (torch._C, "_has_cuda", True),
         (torch._C, "_has_cudnn", False),

@@ -25,6 +25,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <string>
@@ -350,6 +351,9 @@ at::Tensor tensor_in(c10::Storage storage, const at::Tensor& like, DispatchKey k
   auto result = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), like.dtype());
   auto* impl = result.unsafeGetTensorImpl();
   impl->set_sizes_and_strides(like.sizes(), like.strides(), like.storage_offset());
+  if (like.unsafeGetTensorImpl()->is_wrapped_number()) {
+    impl->set_wrapped_number(true);
+  }
   if (like.is_conj()) {
     impl->_set_conj(true);
   }
@@ -370,6 +374,11 @@ at::Tensor cpu_alias(const at::Tensor& tensor) {
   }
   auto storage = alias_of(tensor.storage(), Device(c10::DeviceType::CPU), c10::GetCPUAllocator());
   return tensor_in(std::move(storage), tensor, DispatchKey::CPU);
+}
+
+// The tensor of CUDA with the memory of one of the CPU.
+at::Tensor cuda_alias(const at::Tensor& tensor) {
+  return tensor_in(alias_of(tensor.storage(), Device(CUDA, current_device), &allocator), tensor, DispatchKey::CUDA);
 }
 
 // cpu_fallback of torch asks for the tensors of the CPU with this operator, and gives results back with the next one.
@@ -455,6 +464,30 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input
   return {gates[3].sigmoid() * cy.tanh(), cy, at::empty({0}, cx.options())};
 }
 
+// The first result is made of operators that have derivatives; the second is for a backward kernel that is not used.
+std::tuple<at::Tensor, at::Tensor> rms_norm(const at::Tensor& input, c10::IntArrayRef normalized_shape,
+                                            const std::optional<at::Tensor>& weight, std::optional<double> eps) {
+  std::vector<int64_t> dims(normalized_shape.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    dims[i] = input.dim() - static_cast<int64_t>(dims.size() - i);
+  }
+  const auto type = input.scalar_type();
+  const bool is_half = type == at::kHalf || type == at::kBFloat16;
+  const auto x = is_half ? input.to(at::kFloat) : input;
+  const double least = x.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  const auto scale = (x.square().mean(dims, /*keepdim=*/true) + eps.value_or(least)).rsqrt();
+  const auto scaled = x * scale;
+  return {(weight.has_value() && weight->defined() ? scaled * *weight : scaled).to(type), scale.detach()};
+}
+
+bool has_no_ctc_loss(const at::Tensor&, const at::Tensor&, c10::IntArrayRef, c10::IntArrayRef, int64_t) {
+  return false;
+}
+
+bool has_no_ctc_loss_of_tensors(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, int64_t) {
+  return false;
+}
+
 std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
                                             const at::Tensor& hx, const std::optional<at::Tensor>& input_bias,
                                             const std::optional<at::Tensor>& hidden_bias) {
@@ -507,8 +540,11 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
   check_devices(op, *stack, stack->size() - arguments.size());
   const size_t first = stack->size() - arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (is_generator(arguments[i])) {
-      auto& value = (*stack)[first + i];
+    auto& value = (*stack)[first + i];
+    if (value.isTensor() && is_plain(value.toTensor()) && value.toTensor().is_cpu() && value.toTensor().dim() == 0) {
+      // torch puts results on the device of the first tensor, which may be a number on the CPU.
+      value = cuda_alias(value.toTensor());
+    } else if (is_generator(arguments[i])) {
       value = cpu_generator(value.isNone() ? std::nullopt : std::optional<at::Generator>(value.toGenerator()));
     }
   }
@@ -565,7 +601,9 @@ void register_operators() {
   const std::set<std::string> own = {"empty.memory_format", "empty_strided", "copy_", "_copy_from",
                                      "_copy_from_and_resize", "_to_cpu", "set_", "record_stream", "resize_",
                                      "set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor",
-                                     "scaled_dot_product_attention", "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell"};
+                                     "scaled_dot_product_attention", "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell",
+                                     "_fused_rms_norm", "_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor",
+                                     "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor"};
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
   library.impl("copy_", copy_);
@@ -574,6 +612,10 @@ void register_operators() {
   library.impl("_to_cpu", to_cpu);
   library.impl("set_", set_to_nothing);
   library.impl("record_stream", record_stream);
+  for (const std::string question : {"_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"}) {
+    library.impl(question.c_str(), has_no_ctc_loss);
+    library.impl((question + ".Tensor").c_str(), has_no_ctc_loss_of_tensors);
+  }
   library.impl("resize_", at::native::resize_);
   library.impl("set_.source_Storage", static_cast<at::Tensor& (*)(at::Tensor&, at::Storage)>(at::native::set_));
   library.impl("set_.source_Storage_storage_offset", at::native::set_storage_cpu_);
@@ -585,6 +627,7 @@ void register_operators() {
     both->impl("scaled_dot_product_attention", attention);
     both->impl("_thnn_fused_lstm_cell", lstm_cell);
     both->impl("_thnn_fused_gru_cell", gru_cell);
+    both->impl("_fused_rms_norm", rms_norm);
   }
   for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
     if (name.name.rfind("aten::", 0) != 0) {
