@@ -151,6 +151,27 @@ def test_autocast_acts_on_cuda_alone():
     assert torch.is_autocast_enabled("cuda") is False
 
 
+@pytest.mark.parametrize("function", [torch.softmax, torch.log_softmax])
+def test_softmax_of_halves_in_floats(function):
+    x = torch.randn(4, 8).half()
+    on_cuda = x.cuda().requires_grad_()
+    result = function(on_cuda, -1, dtype=torch.float32)
+    result[:, 0].sum().backward()
+    on_cpu = x.float().requires_grad_()
+    expected = function(on_cpu, -1)
+    expected[:, 0].sum().backward()
+    assert result.dtype == torch.float32 and on_cuda.grad.dtype == torch.float16
+    torch.testing.assert_close(result.cpu(), expected)
+    torch.testing.assert_close(on_cuda.grad.cpu().float(), on_cpu.grad, rtol=1e-3, atol=1e-3)
+
+
+def test_kernels_for_halves_that_only_cuda_has():
+    x = torch.randn(1, 2, 4, 4, 4, device="cuda")
+    halves = torch.nn.functional.avg_pool3d(x.half(), 2)
+    assert halves.dtype == torch.float16 and halves.is_cuda
+    torch.testing.assert_close(halves.float(), torch.nn.functional.avg_pool3d(x.half().float(), 2), rtol=1e-3, atol=1e-3)
+
+
 def test_backward_is_on_the_device():
     class Twice(torch.autograd.Function):
         @staticmethod

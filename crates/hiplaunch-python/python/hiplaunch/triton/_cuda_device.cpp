@@ -449,6 +449,17 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
   return std::get<0>(results);
 }
 
+// Softmax of halves with a result of floats, which only CUDA's kernels have.
+template <at::Tensor (*softmax)(const at::Tensor&, int64_t, bool)>
+at::Tensor softmax_in_float(const at::Tensor& self, int64_t dim, bool half_to_float) {
+  return cuda_alias(softmax(cpu_alias(half_to_float ? self.to(at::kFloat) : self), dim, false));
+}
+
+template <at::Tensor (*backward)(const at::Tensor&, const at::Tensor&, int64_t, at::ScalarType)>
+at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType type) {
+  return cuda_alias(backward(cpu_alias(grad), cpu_alias(output), dim, grad.scalar_type())).to(type);
+}
+
 at::Tensor with_bias(const at::Tensor& gates, const std::optional<at::Tensor>& bias) {
   return bias.has_value() && bias->defined() ? gates + *bias : gates;
 }
@@ -534,6 +545,31 @@ void check_devices(const c10::OperatorHandle& op, const Stack& stack, size_t fir
   }
 }
 
+bool is_half(const at::Tensor& tensor) {
+  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
+}
+
+// Calls the CPU's kernel for floats in place of one for halves, which only CUDA has.
+void run_in_float(const c10::OperatorHandle& op, Stack* stack, const Stack& given) {
+  std::optional<at::ScalarType> half;
+  for (const auto& value : given) {
+    if (value.isTensor() && is_half(value.toTensor())) {
+      half = value.toTensor().scalar_type();
+      stack->emplace_back(value.toTensor().to(at::kFloat));
+    } else {
+      stack->push_back(value);
+    }
+  }
+  const size_t first = stack->size() - given.size();
+  at::native::cpu_fallback(op, stack);
+  for (size_t i = first; half.has_value() && i < stack->size(); ++i) {
+    auto& value = (*stack)[i];
+    if (value.isTensor() && value.toTensor().defined() && value.toTensor().scalar_type() == at::kFloat) {
+      value = value.toTensor().to(*half);
+    }
+  }
+}
+
 // Calls the CPU's kernel of an operator with the same memory, and the CPU's generator.
 void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
   const auto& arguments = op.schema().arguments();
@@ -548,7 +584,19 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
       value = cpu_generator(value.isNone() ? std::nullopt : std::optional<at::Generator>(value.toGenerator()));
     }
   }
-  at::native::cpu_fallback(op, stack);
+  const Stack given(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
+  try {
+    at::native::cpu_fallback(op, stack);
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    const bool is_of_halves = text.find("not implemented for 'Half'") != std::string::npos ||
+                              text.find("not implemented for 'BFloat16'") != std::string::npos;
+    if (!is_of_halves || op.schema().is_mutable()) {
+      throw;
+    }
+    stack->resize(first);
+    run_in_float(op, stack, given);
+  }
 }
 
 // Calls the CPU's kernel of an operator whose result is a part of its first argument's memory.
@@ -603,7 +651,8 @@ void register_operators() {
                                      "set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor",
                                      "scaled_dot_product_attention", "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell",
                                      "_fused_rms_norm", "_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor",
-                                     "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor"};
+                                     "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor", "_softmax", "_log_softmax",
+                                     "_softmax_backward_data", "_log_softmax_backward_data"};
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
   library.impl("copy_", copy_);
@@ -612,6 +661,10 @@ void register_operators() {
   library.impl("_to_cpu", to_cpu);
   library.impl("set_", set_to_nothing);
   library.impl("record_stream", record_stream);
+  library.impl("_softmax", softmax_in_float<at::_softmax>);
+  library.impl("_log_softmax", softmax_in_float<at::_log_softmax>);
+  library.impl("_softmax_backward_data", softmax_backward<at::_softmax_backward_data>);
+  library.impl("_log_softmax_backward_data", softmax_backward<at::_log_softmax_backward_data>);
   for (const std::string question : {"_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"}) {
     library.impl(question.c_str(), has_no_ctc_loss);
     library.impl((question + ".Tensor").c_str(), has_no_ctc_loss_of_tensors);
