@@ -1,5 +1,6 @@
 """torch's device "cuda" on the emulator: torch's own tensors, autograd, autocast, generators, and torch.compile."""
 
+import gc
 import os
 import pathlib
 import shutil
@@ -231,6 +232,7 @@ def test_the_default_device_and_loading(tmp_path):
 
 
 def test_memory_is_counted():
+    gc.collect()
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     x = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")

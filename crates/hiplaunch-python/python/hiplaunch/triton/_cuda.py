@@ -33,7 +33,8 @@ class Library:
         self._library = library
         problem = library.hiplaunch_cuda_install(devices)
         if problem is not None:
-            raise RuntimeError(f"hiplaunch: {problem.decode().splitlines()[0]}")
+            lines = [line.strip() for line in problem.decode().split("Exception raised from")[0].splitlines()]
+            raise RuntimeError(f"hiplaunch: {' '.join(filter(None, lines))}")
 
     def device(self):
         """Returns the number of this thread's current device."""
@@ -94,7 +95,7 @@ class _Cudart:
         self._properties = properties
 
     def cudaMemGetInfo(self, device):
-        total = self._properties(device)["total_memory"]
+        total = self._properties[device].total_memory
         return total - self._library.memory(device)[0], total
 
     def cudaGetErrorString(self, code):
@@ -227,7 +228,7 @@ def _refused_class(name):
     return type(name, (), {"__new__": new})
 
 
-def _functions(torch, driver, library):
+def _functions(torch, properties, library):
     """What torch._C has for torch.cuda, under its names, without `_cuda_`."""
 
     def nothing(*_, **__):
@@ -242,7 +243,7 @@ def _functions(torch, driver, library):
     fractions = {}
     return {
         "init": nothing,
-        "getDeviceCount": driver.device_count,
+        "getDeviceCount": lambda: len(properties),
         "getDevice": library.device,
         "setDevice": library.exchange_device,
         "exchangeDevice": library.exchange_device,
@@ -261,7 +262,7 @@ def _functions(torch, driver, library):
         "emptyCache": nothing,
         "isInBadFork": lambda: False,
         "isCurrentStreamCapturing": lambda: False,
-        "getArchFlags": lambda: driver.properties(0)["target"].split(":")[0],
+        "getArchFlags": lambda: properties[0].gcnArchName.split(":")[0],
         "getCompiledVersion": lambda: 0,
         "memoryStats": lambda device: _memory_stats(library, device),
         "resetPeakMemoryStats": library.reset_peak,
@@ -355,13 +356,14 @@ def map_cuda(driver, replacements):
 
     if torch.cuda.is_initialized() and not getattr(torch.cuda, "_hiplaunch", False):
         raise RuntimeError("hiplaunch: torch uses a GPU already; activate hiplaunch before the program uses torch.cuda")
-    library = Library(driver.device_count())
-    functions = _functions(torch, driver, library)
+    # Processes that are forked, such as those of torch.compile, ask for them, too, and have no launcher.
+    properties = [DeviceProperties(driver.properties(device)) for device in range(driver.device_count())]
+    library = Library(len(properties))
+    functions = _functions(torch, properties, library)
     _replace_functions(torch, functions, replacements)
     for name in ("_CUDAGraph", "_MemPool"):
         replacements.set(torch._C, name, _refused_class(f"torch._C.{name}"))
     replacements.set(torch.UntypedStorage, "__new__", _new_storage(torch))
-    properties = [DeviceProperties(driver.properties(device)) for device in range(driver.device_count())]
     of_module = {
         **_classes(torch),
         "_exchange_device": library.exchange_device,
@@ -371,11 +373,11 @@ def map_cuda(driver, replacements):
         "_CudaDeviceProperties": DeviceProperties,
         "_initialized": True,
         "_hiplaunch": True,
-        "_cudart": _Cudart(library, driver.properties),
+        "_cudart": _Cudart(library, properties),
         "cudart": lambda: torch.cuda._cudart,
         "_lazy_init": lambda: None,
-        "device_count": driver.device_count,
-        "default_generators": tuple(library.default_generator(device) for device in range(driver.device_count())),
+        "device_count": functions["getDeviceCount"],
+        "default_generators": tuple(library.default_generator(device) for device in range(len(properties))),
         "CUDAGraph": _refused_class("torch.cuda.CUDAGraph"),
         "graph": _refused_class("torch.cuda.graph"),
         "utilization": lambda device=None: 0,

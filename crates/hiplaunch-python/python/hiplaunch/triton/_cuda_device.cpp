@@ -475,7 +475,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input
   return {gates[3].sigmoid() * cy.tanh(), cy, at::empty({0}, cx.options())};
 }
 
-// The first result is made of operators that have derivatives; the second is for a backward kernel that is not used.
+// RMS norm. The first result is made of operators that have derivatives; the second is for a backward kernel that is not used.
 std::tuple<at::Tensor, at::Tensor> rms_norm(const at::Tensor& input, c10::IntArrayRef normalized_shape,
                                             const std::optional<at::Tensor>& weight, std::optional<double> eps) {
   std::vector<int64_t> dims(normalized_shape.size());
@@ -680,7 +680,10 @@ void register_operators() {
     both->impl("scaled_dot_product_attention", attention);
     both->impl("_thnn_fused_lstm_cell", lstm_cell);
     both->impl("_thnn_fused_gru_cell", gru_cell);
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR > 8
+    // 2.8 has an operator of this name for another device.
     both->impl("_fused_rms_norm", rms_norm);
+#endif
   }
   for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
     if (name.name.rfind("aten::", 0) != 0) {

@@ -268,11 +268,11 @@ class Driver(DriverBase):
 
     def device_count(self):
         """Returns the number of devices."""
-        return len(self.session.launcher.devices)
+        return len(self.session.current().devices)
 
     def properties(self, device):
         """Returns the properties of a device, of the current one for None, as hiplaunch names them."""
-        return self.session.launcher.devices[self._device if device is None else device].properties
+        return self.session.current().devices[self._device if device is None else device].properties
 
     def get_current_target(self):
         """Returns what Triton compiles for."""

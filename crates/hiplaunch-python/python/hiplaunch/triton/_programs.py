@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import sys
 
 import hiplaunch.triton
 
@@ -57,6 +58,9 @@ def activate(target=None, autotune=None, time_budget=None):
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if _STARTUP not in paths:
             os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP, *filter(None, paths)])
+        # torch.compile gives the processes in which it compiles this process's path. The first entry is the program's folder.
+        if _STARTUP not in sys.path:
+            sys.path.insert(1, _STARTUP)
     _mapped = replacements
     return driver
 
