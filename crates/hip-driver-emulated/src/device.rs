@@ -242,6 +242,25 @@ impl Device {
         Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))
     }
 
+    /// Checks that `bytes` bytes at `ptr` lie in one range that the device can write.
+    pub(super) fn check_target(
+        &self,
+        call: &'static str,
+        what: &str,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        self.check_range(call, what, ptr, bytes)?;
+        #[cfg(target_os = "linux")]
+        if self.space.lookup(ptr.0).is_some_and(|r| r.has_read_only)
+            && self.space.is_read_only(ptr.0, bytes as u64)
+        {
+            let detail = format!("{what}: {bytes} bytes at {ptr} may only be read by {}", self.id);
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        }
+        Ok(())
+    }
+
     /// Checks that `bytes` at `ptr` lie in one block of a pool, if they lie in a pool's segment.
     pub(super) fn check_blocks(
         &self,

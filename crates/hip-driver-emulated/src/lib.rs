@@ -39,12 +39,16 @@ mod listener;
 mod memory;
 mod module;
 mod options;
+#[cfg(target_os = "linux")]
+mod physical;
 mod pinned;
 mod queue;
 mod settings;
 mod stream;
 mod streams;
 mod sync;
+#[cfg(target_os = "linux")]
+mod virtual_memory;
 mod watch;
 
 use std::ffi::CStr;
@@ -71,9 +75,13 @@ use self::handles::Table;
 pub use self::listener::{DeviceFault, DeviceListener, Listener, Notices};
 use self::module::{Function, Module};
 pub use self::options::{EmulatorOptions, device_target};
+#[cfg(target_os = "linux")]
+pub use self::physical::PhysicalMemory;
 use self::pinned::PinnedMemory;
 pub use self::settings::{EmulatorSetting, SETTINGS, hsa_xnack};
 use self::stream::{Batch, Stream, runs_command};
+#[cfg(target_os = "linux")]
+pub use self::virtual_memory::{VIRTUAL_GRANULARITY, VirtualAccess};
 use self::watch::Watch;
 use hip_driver::{DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule};
 
@@ -96,6 +104,8 @@ pub struct EmulatedDriver {
     blocks: Arc<Blocks>,
     pool_boundaries: bool,
     shared: memory::SharedFiles,
+    #[cfg(target_os = "linux")]
+    virtual_memory: virtual_memory::VirtualMemory,
     streams: Table<Arc<Stream>>,
     events: Table<Arc<Event>>,
     modules: Table<Arc<Module>>,
@@ -139,6 +149,8 @@ impl EmulatedDriver {
             blocks,
             pool_boundaries: options.pool_boundaries && options.machine.bounds == Bounds::Strict,
             shared: memory::SharedFiles::default(),
+            #[cfg(target_os = "linux")]
+            virtual_memory: Default::default(),
             streams: Table::new(1),
             events: Table::new(2),
             modules: Table::new(3),
@@ -287,6 +299,10 @@ impl fmt::Debug for EmulatedDriver {
             .field("devices", &targets.collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
+}
+
+fn invalid(call: &'static str, problem: String) -> DriverError {
+    DriverError::with_detail(call, ErrorCode::INVALID_VALUE, problem)
 }
 
 fn stale(call: &'static str, what: &str, handle: u64) -> DriverError {
