@@ -36,6 +36,44 @@ fn reads_may_end_in_the_last_16_bytes_and_lds_in_its_granule() {
     }
 }
 
+/// Virtual memory: large reservations cost nothing, several mappings are one range, aliases see each other's writes, and memory
+/// lives until it is released and unmapped. What is refused has the codes of clr 7.2 (hip_vm.cpp); the program's expected output is
+/// this one's, and was derived from that source. No layer accuses it.
+#[test]
+fn virtual_memory_is_mapped_shared_and_refused_as_in_hip() {
+    let Some(program) = hip_7("virtual_memory.hip") else { return };
+    let program = program.to_str().unwrap();
+    let expected = std::fs::read_to_string(std::path::Path::new(PROGRAMS).join("virtual_memory.expected"));
+    let expected = expected.unwrap();
+    for (options, err) in [
+        (&[][..], ""),
+        (&["--validate"], "hiplaunch: validation: 0 violations, 0 leaks\n"),
+        (&["--sanitize"], ""),
+        (&["--bounds", "pages"], ""),
+    ] {
+        let ran = exec(&[&["--devices", "2"], options].concat(), &[program]);
+        assert_eq!((text(&ran.stdout), text(&ran.stderr)), (expected.clone(), err.into()), "{options:?}");
+    }
+    let nothing = "in the reserved addresses 0x400000000000..0x400000800000 (8388608 bytes), where no memory is mapped that this \
+                   device may access";
+    for (case, expected) in [
+        ("unmapped", [nothing, "16 bytes past the end of 0x400000000000..0x400000200000"]),
+        ("no-access", [nothing, "out-of-bounds read of 4 bytes"]),
+        ("after-unmap", [nothing, "out-of-bounds read of 4 bytes"]),
+        ("peer", [nothing, "out-of-bounds write of 4 bytes"]),
+        (
+            "read-only",
+            ["write to virtual memory at 0x400000000010 that this device may only read", "16 bytes into"],
+        ),
+    ] {
+        let ran = exec(&["--devices", "2", "--validate"], &[program, case]);
+        let (out, err) = (text(&ran.stdout), text(&ran.stderr));
+        assert_eq!(out, "hipErrorIllegalAddress\n", "{case}: {err}");
+        assert!(expected.iter().all(|part| err.contains(part)), "{case}: {err}");
+        assert!(err.contains("validation: 0 violations"), "{case}: {err}");
+    }
+}
+
 /// Threads may copy rows to the same pageable memory: nothing of it is pinned meanwhile.
 #[test]
 fn threads_copy_rows_to_the_same_memory() {
