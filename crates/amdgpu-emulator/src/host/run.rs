@@ -745,8 +745,9 @@ impl Job {
                 })
             }
             FaultCause::OutOfBounds { space: MemorySpace::Lds, .. } => Some(format!(
-                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU allocates granules of 512 bytes, on gfx950 1,280 \
-                 and on gfx11 1,024, and so does `--bounds pages`",
+                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU does not stop this: it allocates granules of 512 \
+                 bytes, on gfx950 1,280 and on gfx11 1,024, and reads behind them give 0 and writes do nothing; so it is with \
+                 `--bounds pages`",
                 self.setup.lds, self.setup.dynamic_lds
             )),
             FaultCause::Refused { address, .. } | FaultCause::ReadOnly { address } => {
