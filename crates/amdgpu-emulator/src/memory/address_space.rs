@@ -422,6 +422,11 @@ impl AddressSpace {
         self.region(address).is_some_and(|region| !region.shared && !region.is_host())
     }
 
+    /// Returns whether a byte of `bytes` bytes at `address` may only be read.
+    pub fn is_read_only(&self, address: u64, bytes: u64) -> bool {
+        self.region(address).is_some_and(|region| region.is_read_only(address, bytes))
+    }
+
     /// Makes the device allocation at `address` accessible in `other` too, at the same address, until `other` is told
     /// to [`unshare`](Self::unshare) it. It can't be freed through `other` and doesn't count towards its capacity.
     ///

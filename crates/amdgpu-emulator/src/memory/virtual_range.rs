@@ -164,11 +164,6 @@ impl AddressSpace {
         shown.inspect_err(|_| hide(&mut inner))
     }
 
-    /// Returns whether a byte of `bytes` bytes at `address` may only be read.
-    pub fn is_read_only(&self, address: u64, bytes: u64) -> bool {
-        self.region(address).is_some_and(|region| region.is_read_only(address, bytes))
-    }
-
     /// Counts memory as allocated that has no address.
     ///
     /// # Errors

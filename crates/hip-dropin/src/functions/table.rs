@@ -203,8 +203,8 @@ macro_rules! functions {
 
 [memory::virtual_memory] {
     5.1 hipMemGetAllocationGranularity(granularity: Out<usize>, prop: In<Properties>, option: i32);
-    5.1 hipMemAddressReserve(pointer: Out<Address>, bytes: usize, alignment: usize, wanted: Address, flags: u64)
-        observed { observed_memory::give_unknown(over, forward) };
+    5.1 hipMemAddressReserve(pointer: Out<Address>, bytes: usize, alignment: usize, wanted: Address,
+        flags: u64) observed { observed_memory::give_unknown(over, forward) };
     5.1 hipMemAddressFree(pointer: Address, bytes: usize);
     5.1 hipMemCreate(handle: Out<u64>, bytes: usize, prop: In<Properties>, flags: u64);
     5.1 hipMemRelease(handle: u64);
