@@ -16,6 +16,10 @@
 //!
 //! # What it adds
 //!
+//! Virtual memory, on Linux: [physical memory](EmulatedDriver::create_physical), [reserved
+//! addresses](EmulatedDriver::reserve_addresses), and what of the one is [mapped](EmulatedDriver::map_physical) to the other, with the
+//! rights of each device. It is beside the trait.
+//!
 //! [`EmulatorOptions`] can profile kernels, trace their instructions, check them for data races and for reads of memory
 //! that was never written, and shuffle the order in which workgroups and waves run.
 //!
