@@ -56,6 +56,8 @@ pub use memory::blocks::{BlockTable, Blocks};
 pub use memory::bounds::Bounds;
 pub use memory::grain::FineGrainedAtomics;
 pub use memory::lds::{MAX_LDS, max_lds};
+#[cfg(target_os = "linux")]
+pub use memory::virtual_range::{VirtualPart, VirtualRange};
 pub use observe::{
     BytesAccessed, InstructionClass, InstructionTrace, Profile, TraceFilter, TracedInstruction,
     TracedRegister,

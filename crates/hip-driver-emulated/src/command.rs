@@ -200,7 +200,7 @@ impl EmulatedDriver {
             }
             Work::CopyToDevice { dst, src, bytes } if bytes > 0 => {
                 check_host(call, src)?;
-                device.check_range(call, "destination", dst, bytes)?;
+                device.check_target(call, "destination", dst, bytes)?;
                 Step::CopyIn { dst, src: HostSource(src), bytes }
             }
             Work::CopyToHost { dst, src, bytes } if bytes > 0 => {
@@ -209,12 +209,12 @@ impl EmulatedDriver {
                 Step::CopyOut { dst: HostTarget(dst), src, bytes }
             }
             Work::CopyWithin { dst, src, bytes } if bytes > 0 => {
-                device.check_range(call, "destination", dst, bytes)?;
+                device.check_target(call, "destination", dst, bytes)?;
                 device.check_range(call, "source", src, bytes)?;
                 Step::Copy { dst, src, bytes }
             }
             Work::FillBytes { dst, value, bytes } if bytes > 0 => {
-                device.check_range(call, "destination", dst, bytes)?;
+                device.check_target(call, "destination", dst, bytes)?;
                 Step::Fill { dst, pattern: [value; 4], width: 1, count: bytes }
             }
             Work::FillWords { dst, value, count } => {
@@ -227,7 +227,7 @@ impl EmulatedDriver {
                 if bytes == 0 {
                     return Ok(None);
                 }
-                device.check_range(call, "destination", dst, bytes)?;
+                device.check_target(call, "destination", dst, bytes)?;
                 Step::Fill { dst, pattern: value.to_le_bytes(), width: 4, count }
             }
             Work::HostNode(node) => Step::Host(node.clone()),
@@ -254,7 +254,7 @@ impl EmulatedDriver {
                 if bytes == 0 {
                     return Ok(());
                 }
-                device.check_range(call, "destination", dst, bytes)?;
+                device.check_target(call, "destination", dst, bytes)?;
                 from.check_range(call, "source", src, bytes)?;
                 push(call, stream, |_| Command::CopyPeer { dst, from, src, bytes }).map(drop)
             }
@@ -268,6 +268,7 @@ impl EmulatedDriver {
             }
             Work::WriteValue { dst, width, value } => {
                 check_value(call, device, dst, width)?;
+                device.check_target(call, "value", dst, width.bytes())?;
                 let bytes = &value.to_le_bytes()[..width.bytes()];
                 push(call, stream, |batch| Command::Write { dst, bytes: batch.stage(bytes) }).map(drop)
             }
@@ -519,9 +520,9 @@ pub(super) fn fault_code(error: &Error) -> ErrorCode {
     match error {
         Error::OutOfBounds { .. } => ErrorCode::ILLEGAL_ADDRESS,
         Error::Fault(report) => match report.cause {
-            FaultCause::OutOfBounds { space: MemorySpace::Global, .. } | FaultCause::Refused { .. } => {
-                ErrorCode::ILLEGAL_ADDRESS
-            }
+            FaultCause::OutOfBounds { space: MemorySpace::Global, .. }
+            | FaultCause::Refused { .. }
+            | FaultCause::ReadOnly { .. } => ErrorCode::ILLEGAL_ADDRESS,
             FaultCause::Trap { .. } => ErrorCode::ASSERT,
             FaultCause::OverBudget { .. } | FaultCause::Interrupted { .. } => ErrorCode::LAUNCH_TIME_OUT,
             _ => ErrorCode::LAUNCH_FAILURE,

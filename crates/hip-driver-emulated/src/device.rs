@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use amdgpu_emulator::{AddressSpace, Error, Machine, Notice, Profile};
+use amdgpu_emulator::{AddressSpace, Error, Machine, Notice, Profile, RegionInfo};
 
 use super::listener::{DeviceFault, Listener};
 use super::stream::{Mark, Stream, StreamKind, runs_command};
@@ -227,9 +227,36 @@ impl Device {
         ptr: DevicePtr,
         bytes: usize,
     ) -> DriverResult<()> {
+        self.range_of(call, what, ptr, bytes).map(drop)
+    }
+
+    /// Checks that `bytes` bytes at `ptr` lie in one range that the device can write.
+    pub(super) fn check_target(
+        &self,
+        call: &'static str,
+        what: &str,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let found = self.range_of(call, what, ptr, bytes)?;
+        if found.has_read_only && self.space.is_read_only(ptr.0, bytes as u64) {
+            let detail = format!("{what}: {bytes} bytes at {ptr} may only be read by {}", self.id);
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        }
+        Ok(())
+    }
+
+    /// Returns the range with `bytes` bytes at `ptr`, if the device can access them.
+    fn range_of(
+        &self,
+        call: &'static str,
+        what: &str,
+        ptr: DevicePtr,
+        bytes: usize,
+    ) -> DriverResult<RegionInfo> {
         let region = self.space.lookup(ptr.0);
-        if region.is_some_and(|r| bytes as u64 <= r.len - (ptr.0 - r.base)) {
-            return self.check_blocks(call, what, ptr, bytes);
+        if let Some(found) = region.filter(|r| bytes as u64 <= r.len - (ptr.0 - r.base)) {
+            return self.check_blocks(call, what, ptr, bytes).map(|()| found);
         }
         let detail = match region {
             Some(r) => format!(

@@ -16,6 +16,10 @@
 //!
 //! # What it adds
 //!
+//! Virtual memory, on Linux: [physical memory](EmulatedDriver::create_physical), [reserved
+//! addresses](EmulatedDriver::reserve_addresses), and what of the one is [mapped](EmulatedDriver::map_physical) to the other, with the
+//! rights of each device. It is beside the trait.
+//!
 //! [`EmulatorOptions`] can profile kernels, trace their instructions, check them for data races and for reads of memory
 //! that was never written, and shuffle the order in which workgroups and waves run.
 //!
@@ -39,12 +43,16 @@ mod listener;
 mod memory;
 mod module;
 mod options;
+#[cfg(target_os = "linux")]
+mod physical;
 mod pinned;
 mod queue;
 mod settings;
 mod stream;
 mod streams;
 mod sync;
+#[cfg(target_os = "linux")]
+mod virtual_memory;
 mod watch;
 
 use std::ffi::CStr;
@@ -72,9 +80,13 @@ use self::handles::Table;
 pub use self::listener::{DeviceFault, DeviceListener, Listener, Notices};
 use self::module::{Function, Module};
 pub use self::options::{EmulatorOptions, device_target};
+#[cfg(target_os = "linux")]
+pub use self::physical::PhysicalMemory;
 use self::pinned::PinnedMemory;
 pub use self::settings::{EmulatorSetting, SETTINGS, hsa_xnack};
 use self::stream::{Batch, Stream, runs_command};
+#[cfg(target_os = "linux")]
+pub use self::virtual_memory::{VIRTUAL_GRANULARITY, VirtualAccess};
 use self::watch::Watch;
 use hip_driver::{DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule};
 
@@ -97,6 +109,8 @@ pub struct EmulatedDriver {
     blocks: Arc<Blocks>,
     pool_boundaries: bool,
     shared: memory::SharedFiles,
+    #[cfg(target_os = "linux")]
+    virtual_memory: virtual_memory::VirtualMemory,
     streams: Table<Arc<Stream>>,
     events: Table<Arc<Event>>,
     modules: Table<Arc<Module>>,
@@ -140,6 +154,8 @@ impl EmulatedDriver {
             blocks,
             pool_boundaries: options.pool_boundaries && options.machine.bounds == Bounds::Strict,
             shared: memory::SharedFiles::default(),
+            #[cfg(target_os = "linux")]
+            virtual_memory: Default::default(),
             streams: Table::new(1),
             events: Table::new(2),
             modules: Table::new(3),
@@ -288,6 +304,10 @@ impl fmt::Debug for EmulatedDriver {
             .field("devices", &targets.collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
+}
+
+fn invalid(call: &'static str, problem: String) -> DriverError {
+    DriverError::with_detail(call, ErrorCode::INVALID_VALUE, problem)
 }
 
 fn stale(call: &'static str, what: &str, handle: u64) -> DriverError {

@@ -14,9 +14,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::EmulatedDriver;
 use super::device::{Device, lock, memory_error};
 use super::pinned::Owner;
+use super::{EmulatedDriver, invalid};
 use hip_driver::{DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, IpcHandle};
 
 /// What a handle begins with.
@@ -222,10 +222,6 @@ impl EmulatedDriver {
         }
         Ok(())
     }
-}
-
-fn invalid(call: &'static str, problem: String) -> DriverError {
-    DriverError::with_detail(call, ErrorCode::INVALID_VALUE, problem)
 }
 
 fn failed(call: &'static str, error: &std::io::Error) -> DriverError {

@@ -91,7 +91,8 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "crates/hip-driver-emulated",
         &[
-            "calls, memory, settings, streams",
+            "calls, memory, settings, streams, virtual_memory",
+            "physical",
             "capture + command + device + event + graph + module + stream + watch, options",
             "devices, handles, listener, pinned, queue",
             "sync",

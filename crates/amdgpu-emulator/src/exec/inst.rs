@@ -290,8 +290,17 @@ impl ExecContext {
     pub(crate) fn unless_refused(&mut self, flow: Flow) -> Flow {
         match refused::refused() {
             None => flow,
-            Some(Refused { address, access }) => self.fault(FaultCause::Refused { access, address }),
+            Some(refused) => self.was_refused(refused),
         }
+    }
+
+    #[cold]
+    fn was_refused(&mut self, Refused { address, access }: Refused) -> Flow {
+        let cause = match self.mem.is_read_only(address) {
+            true => FaultCause::ReadOnly { address },
+            false => FaultCause::Refused { access, address },
+        };
+        self.fault(cause)
     }
 
     /// Faults because a scalar access is out of bounds.

@@ -310,8 +310,8 @@ impl Job {
 
     fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
         let _environment = FloatEnvironment::set();
-        let of_callers = self.snapshot.of_callers();
-        let _watch = (!of_callers.is_empty()).then(|| Watch::begin(of_callers));
+        let refusable = self.snapshot.refusable();
+        let _watch = (!refusable.is_empty()).then(|| Watch::begin(refusable));
         let mut recruiter = ThreadRecruiter { call, ran: 0 };
         lock(&self.queue).running += 1;
         // A workgroup that has ended, in whose place the next one begins.
@@ -752,11 +752,14 @@ impl Job {
                 })
             }
             FaultCause::OutOfBounds { space: MemorySpace::Lds, .. } => Some(format!(
-                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU allocates granules of 512 bytes, on gfx950 1,280 \
-                 and on gfx11 1,024, and so does `--bounds pages`",
+                "the workgroup has {} bytes of LDS, {} of them dynamic; a GPU does not stop this: it allocates granules of 512 \
+                 bytes, on gfx950 1,280 and on gfx11 1,024, and reads behind them give 0 and writes do nothing; so it is with \
+                 `--bounds pages`",
                 self.setup.lds, self.setup.dynamic_lds
             )),
-            FaultCause::Refused { address, .. } => Some(self.space.nearest(*address, 1, &self.blocks)),
+            FaultCause::Refused { address, .. } | FaultCause::ReadOnly { address } => {
+                Some(self.space.nearest(*address, 1, &self.blocks))
+            }
             _ => None,
         };
         let report = FaultReport {

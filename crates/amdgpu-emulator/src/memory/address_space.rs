@@ -11,6 +11,7 @@ use super::blocks::{BlockAt, BlockTable, Blocks};
 use super::bounds::{Bounds, PAGE};
 use super::guest_range::GuestRange;
 use super::refused::{self, Refused, Watch};
+use super::region::Region;
 use super::shadow::Shadow;
 use crate::report::error::{Error, Result};
 
@@ -19,61 +20,14 @@ use crate::report::error::{Error, Result};
 const ARENA_START: u64 = 0x1000_0000_0000;
 /// End of the addresses of device allocations.
 const ARENA_END: u64 = 0x4000_0000_0000;
+/// The addresses behind those of allocations, to which memory can be mapped. Linux has no memory there, either.
+pub(super) const VIRTUAL: Range<u64> = ARENA_END..0x5000_0000_0000;
 /// Smallest alignment of device allocations in bytes.
 const MIN_ALIGN: u64 = 256;
 /// Bytes left unmapped after each allocation, so that accesses shortly past its end fault.
 pub(super) const GUARD: u64 = 64 << 10;
 /// The number of freed ranges that are kept for fault reports.
 const FREED_KEPT: usize = 64;
-
-/// One live range of guest addresses.
-#[derive(Clone)]
-pub(super) struct Region {
-    pub(super) base: u64,
-    /// How many addresses kernels can access: `bytes`, or whole pages ([`Bounds::Pages`]), or if it is divided those in
-    /// blocks among twice as many.
-    pub(super) len: u64,
-    /// How many bytes were asked for.
-    pub(super) bytes: u64,
-    /// How many of them count as allocated.
-    pub(super) counted: u64,
-    /// Whether no other memory is in its last page.
-    pub(super) has_pages: bool,
-    /// Whether only the addresses of its blocks may be accessed.
-    pub(super) divided: bool,
-    /// Whether it is fine-grained: the host sees what kernels write while they run.
-    pub(super) is_fine: bool,
-    /// Whether it is another address space's allocation.
-    pub(super) shared: bool,
-    pub(super) backing: Arc<Backing>,
-    /// Which bytes were written; `None` if that is not tracked, and all count as written.
-    pub(super) shadow: Option<Arc<Shadow>>,
-}
-
-impl Region {
-    pub(super) fn is_host(&self) -> bool {
-        self.backing.is_callers()
-    }
-
-    /// Whether the program maps its pages, and may protect or unmap them at any time.
-    fn is_of_caller(&self) -> bool {
-        self.is_host() && !self.has_pages
-    }
-
-    pub(super) fn range(&self) -> GuestRange {
-        GuestRange { base: self.base, len: self.len, ptr: self.backing.ptr().as_ptr() }
-    }
-
-    /// How many addresses are the allocation's own: not those that only [`Bounds::Pages`] gives it.
-    pub(super) fn own(&self) -> u64 {
-        if self.divided { self.len } else { self.bytes }
-    }
-
-    /// The range of these addresses.
-    pub(super) fn owned(&self) -> GuestRange {
-        GuestRange { len: self.own(), ..self.range() }
-    }
-}
 
 /// A live range of guest addresses: a device allocation or mapped host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +38,8 @@ pub struct RegionInfo {
     pub len: u64,
     /// Whether it is host memory mapped with [`AddressSpace::map_host`].
     pub is_host: bool,
+    /// Whether there are parts that may only be read.
+    pub has_read_only: bool,
 }
 
 /// How much device memory is allocated.
@@ -95,14 +51,16 @@ pub struct MemoryUsage {
     pub capacity: u64,
 }
 
-struct Inner {
-    regions: BTreeMap<u64, Region>,
+pub(super) struct Inner {
+    pub(super) regions: BTreeMap<u64, Region>,
+    /// The addresses that are reserved, and how many follow each.
+    pub(super) reserved: BTreeMap<u64, u64>,
     freed: VecDeque<(u64, u64)>,
     /// The range of addresses of device allocations.
     arena: Range<u64>,
     next: u64,
-    used: u64,
-    snapshot: Option<Arc<RangeTable>>,
+    pub(super) used: u64,
+    pub(super) snapshot: Option<Arc<RangeTable>>,
     /// Whether new allocations get a shadow.
     tracked: bool,
     /// What kernels can access behind new allocations.
@@ -112,7 +70,7 @@ struct Inner {
 /// The memory of a machine: device allocations, and host ranges that are mapped at their own addresses.
 pub struct AddressSpace {
     inner: Mutex<Inner>,
-    capacity: u64,
+    pub(super) capacity: u64,
     blocks: Arc<Blocks>,
     /// The address of the device's heap, once it is there.
     pub(super) heap: Mutex<Option<u64>>,
@@ -132,16 +90,17 @@ impl AddressSpace {
         AddressSpace::with_arena(capacity, start..start + size)
     }
 
-    /// Returns whether device allocations have such addresses, of whichever address space, live or not. The host's memory has
-    /// others on Linux.
+    /// Returns whether device allocations have such addresses, of whichever address space, live or not, or memory that is
+    /// mapped to reserved addresses. The host's memory has others on Linux.
     pub fn is_device_address(address: u64) -> bool {
-        (ARENA_START..ARENA_END).contains(&address)
+        (ARENA_START..VIRTUAL.end).contains(&address)
     }
 
     fn with_arena(capacity: u64, arena: Range<u64>) -> AddressSpace {
         AddressSpace {
             inner: Mutex::new(Inner {
                 regions: BTreeMap::new(),
+                reserved: BTreeMap::new(),
                 freed: VecDeque::new(),
                 next: arena.start,
                 arena,
@@ -167,7 +126,7 @@ impl AddressSpace {
         &self.blocks
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -236,7 +195,7 @@ impl AddressSpace {
     pub unsafe fn back_with_file(&self, address: u64, file: &File) -> Result<()> {
         let mut inner = self.lock();
         let free = self.capacity - inner.used;
-        let region = inner.regions.get_mut(&address).filter(|r| !r.shared && !r.is_host() && !r.divided);
+        let region = inner.regions.get_mut(&address).filter(|r| r.is_allocation() && !r.divided);
         let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
         let bytes = region.bytes;
         // SAFETY: the caller's promise.
@@ -287,6 +246,7 @@ impl AddressSpace {
             divided: false,
             is_fine: false,
             shared: false,
+            mapped: None,
             backing,
             shadow,
         };
@@ -304,7 +264,7 @@ impl AddressSpace {
     pub fn free(&self, address: u64) -> Result<()> {
         let mut inner = self.lock();
         match inner.regions.get(&address) {
-            Some(region) if !region.shared && !region.is_host() => {}
+            Some(region) if region.is_allocation() => {}
             _ => return Err(Error::NotAnAllocation { address }),
         }
         if let Some(region) = inner.regions.remove(&address) {
@@ -331,7 +291,7 @@ impl AddressSpace {
     pub fn divide(&self, address: u64) -> Result<()> {
         let mut inner = self.lock();
         let (free, tracked) = (self.capacity - inner.used, inner.tracked);
-        let region = inner.regions.get_mut(&address).filter(|r| !r.shared && !r.is_host());
+        let region = inner.regions.get_mut(&address).filter(|r| r.is_allocation());
         let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
         if region.divided {
             return Ok(());
@@ -395,6 +355,7 @@ impl AddressSpace {
             divided: false,
             is_fine: true,
             shared: false,
+            mapped: None,
             backing,
             shadow: None,
         })?;
@@ -436,7 +397,13 @@ impl AddressSpace {
         let inner = self.lock();
         let (_, r) = inner.regions.range(..=address).next_back()?;
         let len = r.own();
-        (address - r.base < len).then_some(RegionInfo { base: r.base, len, is_host: r.is_host() })
+        let has_read_only = r.mapped.as_ref().is_some_and(|parts| !parts.is_empty());
+        (address - r.base < len).then_some(RegionInfo {
+            base: r.base,
+            len,
+            is_host: r.is_host(),
+            has_read_only,
+        })
     }
 
     /// Says where in an allocation `address` is, or in the rest of its last page; `None` if it is in neither.
@@ -455,6 +422,11 @@ impl AddressSpace {
         self.region(address).is_some_and(|region| !region.shared && !region.is_host())
     }
 
+    /// Returns whether a byte of `bytes` bytes at `address` may only be read.
+    pub fn is_read_only(&self, address: u64, bytes: u64) -> bool {
+        self.region(address).is_some_and(|region| region.is_read_only(address, bytes))
+    }
+
     /// Makes the device allocation at `address` accessible in `other` too, at the same address, until `other` is told
     /// to [`unshare`](Self::unshare) it. It can't be freed through `other` and doesn't count towards its capacity.
     ///
@@ -462,7 +434,7 @@ impl AddressSpace {
     /// - [`Error::NotAnAllocation`] if no live device allocation of this address space begins at `address`.
     /// - [`Error::InvalidArgument`] if it overlaps a live range of `other`.
     pub fn share(&self, address: u64, other: &AddressSpace) -> Result<()> {
-        let region = self.lock().regions.get(&address).filter(|r| !r.shared && !r.is_host()).cloned();
+        let region = self.lock().regions.get(&address).filter(|r| r.is_allocation()).cloned();
         let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
         let mut inner = other.lock();
         inner.insert(Region { shared: true, ..region })
@@ -623,9 +595,9 @@ impl AddressSpace {
         // The view looks up the blocks of a divided allocation.
         // Without what `Bounds::Pages` adds: accesses there are noted (`View::past_end`).
         let range = |r: &Region| if r.divided { GuestRange { len: 0, ..r.range() } } else { r.owned() };
-        let of_callers = regions.iter().filter(|r| r.is_of_caller()).map(Region::range).collect();
+        let refusable = regions.iter().filter(|r| r.may_be_refused()).map(Region::range).collect();
         let ranges = regions.iter().map(range).collect();
-        let snapshot = Arc::new(RangeTable { ranges, of_callers, regions });
+        let snapshot = Arc::new(RangeTable { ranges, refusable, regions });
         inner.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }
@@ -663,8 +635,8 @@ fn unless_refused<const N: usize, H: AsRef<[u8]>>(
         access(host);
         return Ok(());
     }
-    let of_callers = regions.iter().copied().flatten().filter(|region| region.is_of_caller());
-    let mut ranges: Vec<GuestRange> = of_callers.map(Region::range).collect();
+    let refusable = regions.iter().copied().flatten().filter(|region| region.may_be_refused());
+    let mut ranges: Vec<GuestRange> = refusable.map(Region::range).collect();
     let (start, len) = (host.as_ref().as_ptr(), host.as_ref().len() as u64);
     ranges.push(GuestRange { base: start as u64, len, ptr: start.cast_mut() });
     let watch = Watch::begin(&ranges);
@@ -698,7 +670,7 @@ pub(crate) enum ShadowRange<'a> {
 
 impl Inner {
     /// Adds a range, unless it overlaps another.
-    fn insert(&mut self, region: Region) -> Result<()> {
+    pub(super) fn insert(&mut self, region: Region) -> Result<()> {
         let (base, end) = (region.base, region.base + region.len);
         if let Some((_, r)) = self.regions.range(..end).next_back()
             && r.base + r.len > base
@@ -742,11 +714,20 @@ impl Inner {
         r.has_pages && !r.divided && end > r.bytes && pages.is_some_and(|pages| end <= pages)
     }
 
+    /// The reserved addresses of which `address` is one, and how many they are.
+    fn reserved_at(&self, address: u64) -> Option<(u64, u64)> {
+        let (base, bytes) = self.reserved.range(..=address).next_back()?;
+        (address - base < *bytes).then_some((*base, *bytes))
+    }
+
     /// Describes the ranges nearest to `len` bytes at `address`, which a kernel or the host accessed.
     fn nearest(&self, address: u64, len: u64, by_kernel: bool) -> String {
         let show = |base: u64, len: u64| format!("{base:#x}..{:#x} ({len} bytes)", base + len);
         let mut parts = Vec::new();
-        if let Some((_, r)) = self.regions.range(..=address).next_back() {
+        let reserved = self.reserved_at(address);
+        // Of reserved addresses, what is elsewhere says nothing.
+        let is_near = |r: &Region| reserved.is_none_or(|(base, len)| r.base.wrapping_sub(base) < len);
+        if let Some((_, r)) = self.regions.range(..=address).next_back().filter(|(_, r)| is_near(r)) {
             let (offset, own) = (address - r.base, r.own());
             if offset <= own.saturating_sub(len.max(1)) && len <= own {
                 return format!("{offset} bytes into {}", show(r.base, own));
@@ -762,8 +743,14 @@ impl Inner {
                 );
             }
         }
-        if let Some((_, r)) = self.regions.range(address.saturating_add(1)..).next() {
+        if let Some((_, r)) =
+            self.regions.range(address.saturating_add(1)..).next().filter(|(_, r)| is_near(r))
+        {
             parts.push(format!("{} bytes before {}", r.base - address, show(r.base, r.own())));
+        }
+        if let Some((base, len)) = reserved {
+            let part = "where no memory is mapped that this device may access";
+            parts.push(format!("in the reserved addresses {}, {part}", show(base, len)));
         }
         if let Some((base, len)) = self.freed.iter().rev().find(|(b, l)| address.wrapping_sub(*b) < *l) {
             parts.push(format!("inside {}, which was freed", show(*base, *len)));
@@ -776,14 +763,14 @@ impl Inner {
 pub(crate) struct RangeTable {
     pub(super) ranges: Box<[GuestRange]>,
     /// Those that the host may refuse to access: [`refused`].
-    of_callers: Box<[GuestRange]>,
+    refusable: Box<[GuestRange]>,
     /// The regions of the same ranges. They keep the memory of `ranges` alive.
     pub(super) regions: Box<[Region]>,
 }
 
 impl RangeTable {
-    /// Returns the ranges of memory that the program mapped.
-    pub(crate) fn of_callers(&self) -> &[GuestRange] {
-        &self.of_callers
+    /// Returns the ranges of memory that the program mapped, or that has parts which may only be read.
+    pub(crate) fn refusable(&self) -> &[GuestRange] {
+        &self.refusable
     }
 }

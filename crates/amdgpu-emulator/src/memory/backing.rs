@@ -3,11 +3,15 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fs::File;
 use std::ptr::NonNull;
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 
 #[cfg(all(target_os = "linux", not(miri)))]
 use memmap2::Advice;
 use memmap2::{MmapMut, MmapOptions};
 
+#[cfg(target_os = "linux")]
+use super::reserved::Reserved;
 use super::shared_pages::{LARGEST, Part};
 
 /// Alignment of the host memory of small allocations, in bytes: enough for every atomic access, and small enough for
@@ -37,6 +41,12 @@ enum Owner {
     Part(#[allow(dead_code, reason = "kept for its drop")] Part),
     /// Accessed only through `ptr`; unmapped when it is dropped.
     Map(#[allow(dead_code, reason = "kept for its drop")] MmapMut),
+    /// Reserved addresses.
+    #[cfg(target_os = "linux")]
+    Reserved(Reserved),
+    /// A part of other memory.
+    #[cfg(target_os = "linux")]
+    Shared(#[allow(dead_code, reason = "kept for its drop")] Arc<Backing>),
     /// The caller frees a host range.
     Caller,
 }
@@ -83,6 +93,27 @@ impl Backing {
     /// Wraps memory that the caller owns.
     pub(crate) fn of_caller(ptr: NonNull<u8>) -> Backing {
         Backing { ptr, owner: Owner::Caller }
+    }
+
+    /// Takes reserved addresses.
+    #[cfg(target_os = "linux")]
+    pub(super) fn of_reserved(reserved: Reserved) -> Backing {
+        Backing { ptr: reserved.ptr(), owner: Owner::Reserved(reserved) }
+    }
+
+    /// The memory from `ptr` on, which is in `whole`.
+    #[cfg(target_os = "linux")]
+    pub(super) fn part_of(whole: &Arc<Backing>, ptr: NonNull<u8>) -> Backing {
+        Backing { ptr, owner: Owner::Shared(Arc::clone(whole)) }
+    }
+
+    /// The reserved addresses that it is.
+    #[cfg(target_os = "linux")]
+    pub(super) fn reserved(&self) -> Option<&Reserved> {
+        match &self.owner {
+            Owner::Reserved(reserved) => Some(reserved),
+            _ => None,
+        }
     }
 
     pub(crate) fn ptr(&self) -> NonNull<u8> {

@@ -25,9 +25,14 @@ pub(crate) mod lds;
 mod race_tests;
 mod raw;
 pub(crate) mod refused;
+mod region;
+#[cfg(target_os = "linux")]
+mod reserved;
 mod shadow;
 mod shared_pages;
 mod view;
+#[cfg(target_os = "linux")]
+pub(crate) mod virtual_range;
 
 pub(crate) use address_space::{AddressSpace, RangeTable, ShadowRange};
 pub(crate) use gather::{Addresses, Based, Element, Pieces, Wide, opaque};

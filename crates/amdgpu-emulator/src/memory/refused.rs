@@ -1,5 +1,6 @@
 //! Accesses that the operating system refuses: a program may map the memory that it registers read-only, and later unmap it,
-//! protect it, or shorten the file behind it. A GPU reports a memory fault, and so does this emulator.
+//! protect it, or shorten the file behind it; and a device may only read some of the memory that is mapped to reserved addresses. A
+//! GPU reports a memory fault, and so does this emulator.
 //!
 //! A refused access raises SIGSEGV or SIGBUS in the thread that runs the wave. The handler finds out by the thread's [`Watch`]
 //! that the address is in such memory, leaves the instruction out and records that. The interpreter asks [`refused`] after
@@ -13,7 +14,7 @@ use crate::report::access::AccessKind;
 /// An access that the operating system refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// The first refused byte.
+    /// The guest address of the first refused byte.
     pub(crate) address: u64,
     /// A read or a write; an atomic writes.
     pub(crate) access: AccessKind,
@@ -152,20 +153,25 @@ mod host {
         let (address, registers) = unsafe {
             ((*info).si_addr() as u64, &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs)
         };
-        if WATCHES.load(Relaxed) > 0 && is_watched(address) && record(address, registers) {
+        if WATCHES.load(Relaxed) > 0
+            && let Some(address) = watched(address)
+            && record(address, registers)
+        {
             return;
         }
         // SAFETY: the kernel gave the handler these arguments.
         unsafe { pass_on(signal, info, context) }
     }
 
-    fn is_watched(address: u64) -> bool {
+    /// The guest address of a watched address of the host.
+    fn watched(address: u64) -> Option<u64> {
         let (ranges, len) = RANGES.get();
         // SAFETY: `Watch` has a borrow of the ranges and puts the previous ones back before that ends. Without a watch there
         // are none.
         let ranges = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(ranges, len) } };
-        // Mapped host memory has the host's addresses.
-        ranges.iter().any(|range| range.contains(address, 1))
+        let offset = |range: &GuestRange| address.wrapping_sub(range.ptr.addr() as u64);
+        let found = ranges.iter().find(|range| offset(range) < range.len)?;
+        Some(found.base + offset(found))
     }
 
     /// Leaves the instruction out. Returns whether it is one of those that access guest memory.

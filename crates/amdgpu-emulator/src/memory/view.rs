@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::address_space::{AddressSpace, RangeTable, Region, ShadowRange};
+use super::address_space::{AddressSpace, RangeTable, ShadowRange};
 use super::backing::Backing;
 use super::blocks::{BlockAt, BlockTable};
 use super::gather::{Addresses, Checked, Element, Run};
 use super::guest_range::GuestRange;
+use super::region::Region;
 use crate::report::error::{Error, Result};
 use crate::state::wave::{Active, LANES};
 
@@ -116,9 +117,16 @@ impl View {
         self.later.clear();
     }
 
-    /// Returns whether the host may refuse an access: whether there is memory that the program mapped.
+    /// Returns whether the host may refuse an access: whether there is memory that the program mapped, or that may only be
+    /// read.
     pub(crate) fn may_be_refused(&self) -> bool {
-        !self.snapshot.of_callers().is_empty()
+        !self.snapshot.refusable().is_empty()
+    }
+
+    /// Returns whether the byte at `address` may only be read.
+    pub(crate) fn is_read_only(&mut self, address: u64) -> bool {
+        // The look-up adds memory that is newer than the snapshot to `later`.
+        self.range(address, 1).is_some() && self.known(address, 1).is_some_and(|r| r.is_read_only(address, 1))
     }
 
     /// Returns the range that contains all `size` bytes at `address`; `None` if no range does.

@@ -63,6 +63,11 @@ pub enum FaultCause {
         /// The first byte that was refused.
         address: u64,
     },
+    /// A write to memory that is mapped to reserved addresses and that the device may only read; an atomic writes.
+    ReadOnly {
+        /// The first byte that was not written.
+        address: u64,
+    },
     /// An atomic at an address that isn't a multiple of its size.
     Misaligned {
         /// The memory that was accessed.
@@ -240,6 +245,9 @@ impl fmt::Display for FaultCause {
                 access.name(),
                 access.name()
             ),
+            FaultCause::ReadOnly { address } => {
+                write!(f, "write to virtual memory at {address:#x} that this device may only read")
+            }
             FaultCause::Misaligned { space, size, lanes } => {
                 write!(f, "misaligned atomic of {size} bytes in {}:{}", space.name(), Lanes(lanes))
             }

@@ -4,6 +4,8 @@ mod bounds;
 mod graphs;
 mod rig;
 mod values;
+#[cfg(target_os = "linux")]
+mod virtual_memory;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

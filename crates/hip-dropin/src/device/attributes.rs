@@ -150,7 +150,7 @@ attributes! { (device properties)
     UNIFIED_ADDRESSING = 85 => 1;
     WARP_SIZE = 87 => int(properties.wavefront_size);
     MEMORY_POOLS_SUPPORTED = 88 => 1;
-    VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 89 => 0;
+    VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 89 => device.has_virtual_memory.into();
     HOST_REGISTER_SUPPORTED = 90 => 1;
     MEMORY_POOL_SUPPORTED_HANDLE_TYPES = 91 => 0;
     CLOCK_INSTRUCTION_RATE = 10000 => COUNTER_KHZ;

@@ -199,7 +199,26 @@ macro_rules! functions {
     5.0 hipDrvPointerGetAttributes(count: u32, wanted: In<i32>, values: In<Address>, pointer: Address)
         { hipDrvPointerGetAttributes(count, wanted, values, pointer) };
     4.2 hipPointerSetAttribute(value: In<u32>, wanted: i32, pointer: Address);
-    5.1 hipMemGetAllocationGranularity(granularity: Out<usize>, prop: In<AllocationProp>, option: i32);
+}
+
+[memory::virtual_memory] {
+    5.1 hipMemGetAllocationGranularity(granularity: Out<usize>, prop: In<Properties>, option: i32);
+    5.1 hipMemAddressReserve(pointer: Out<Address>, bytes: usize, alignment: usize, wanted: Address,
+        flags: u64) observed { observed_memory::give_unknown(over, forward) };
+    5.1 hipMemAddressFree(pointer: Address, bytes: usize);
+    5.1 hipMemCreate(handle: Out<u64>, bytes: usize, prop: In<Properties>, flags: u64);
+    5.1 hipMemRelease(handle: u64);
+    5.1 hipMemMap(pointer: Address, bytes: usize, offset: usize, handle: u64, flags: u64)
+        observed { observed_memory::give_unknown(over, forward) };
+    5.1 hipMemMapArrayAsync(list: Address, count: u32, stream: StreamHandle)
+        { refuse_arrays(list, count, hip_name) };
+    5.1 hipMemUnmap(pointer: Address, bytes: usize);
+    5.1 hipMemSetAccess(pointer: Address, bytes: usize, descriptions: In<hipMemAccessDesc>, count: usize);
+    5.1 hipMemGetAccess(flags: Out<u64>, location: In<hipMemLocation>, pointer: Address);
+    5.1 hipMemRetainAllocationHandle(handle: Out<u64>, pointer: Address);
+    5.1 hipMemGetAllocationPropertiesFromHandle(prop: Out<Properties>, handle: u64);
+    5.1 hipMemExportToShareableHandle(to: Address, handle: u64, kind: i32, flags: u64);
+    5.1 hipMemImportFromShareableHandle(handle: Out<u64>, from: Address, kind: i32);
 }
 
 [memory::host] {
@@ -1194,7 +1213,7 @@ macro_rules! functions {
     4.2 hiprtcLinkDestroy(state: *mut c_void) installed {};
 }
 
-// Not supported: memory and semaphores of graphics; virtual memory; events and pools
+// Not supported: memory and semaphores of graphics; events and pools
 // of other processes; linking of code; callbacks of profilers. They are exported, so that programs that name them
 // start; a call is counted for the summary and fails.
 [process] {
@@ -1238,27 +1257,12 @@ macro_rules! functions {
     6.4 hipLinkComplete;
     6.4 hipLinkCreate;
     6.4 hipLinkDestroy;
-    5.1 hipMemAddressFree;
-    5.1 hipMemAddressReserve(pointer: Out<Address>, bytes: usize, alignment: usize, address: Address,
-        flags: u64) unsupported {} observed { observed_memory::give_unknown(over, forward) };
-    5.1 hipMemCreate;
-    5.1 hipMemExportToShareableHandle;
-    5.1 hipMemGetAccess;
-    5.1 hipMemGetAllocationPropertiesFromHandle;
     6.5 hipMemGetHandleForAddressRange;
-    5.1 hipMemImportFromShareableHandle;
-    5.1 hipMemMap(pointer: Address, bytes: usize, offset: usize, handle: Address, flags: u64) unsupported {}
-        observed { observed_memory::give_unknown(over, forward) };
-    5.1 hipMemMapArrayAsync;
     5.1 hipMemPoolExportPointer;
     5.1 hipMemPoolExportToShareableHandle;
     5.1 hipMemPoolImportFromShareableHandle;
     5.1 hipMemPoolImportPointer(pointer: Out<Address>, pool: PoolHandle, data: Address) unsupported {}
         observed { observed_memory::give_unknown(over, forward) };
-    5.1 hipMemRelease;
-    5.1 hipMemRetainAllocationHandle;
-    5.1 hipMemSetAccess;
-    5.1 hipMemUnmap;
     4.2 hipRegisterActivityCallback;
     4.2 hipRegisterApiCallback;
     5.3 hipRegisterTracerCallback;

@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Image,
     /// Another process's, from `hipIpcOpenMemHandle`.
     Opened,
+    /// Mapped by `hipMemMap`: physical memory with this handle.
+    Virtual(u64),
 }
 
 /// An allocation.
@@ -118,6 +120,14 @@ impl Allocations {
         live.remove(&base)
     }
 
+    /// Removes and returns what is mapped to some addresses.
+    pub(crate) fn take_virtual(&self, addresses: Range<u64>) -> Vec<Arc<Allocation>> {
+        let mut live = self.write();
+        let mapped = live.range(addresses).filter(|(_, found)| matches!(found.kind, Kind::Virtual(_)));
+        let bases: Vec<u64> = mapped.map(|(base, _)| *base).collect();
+        bases.iter().filter_map(|base| live.remove(base)).collect()
+    }
+
     pub(crate) fn remove_where(&self, unwanted: impl Fn(&Kind) -> bool) {
         self.write().retain(|_, allocation| !unwanted(&allocation.kind));
     }
@@ -159,6 +169,9 @@ impl Process {
     #[inline]
     pub(crate) fn place(&self, address: Address, bytes: usize) -> HipResult<Place> {
         let Some(found) = ALLOCATIONS.find(address.0) else { return Ok(self.unknown_place(address)) };
+        if let Kind::Virtual(_) = found.kind {
+            return self.virtual_place(found.device, address, bytes);
+        }
         if bytes as u64 > found.range().end - address.0 {
             return Err(Status::INVALID_VALUE);
         }

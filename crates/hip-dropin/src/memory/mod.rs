@@ -8,13 +8,12 @@ pub(crate) mod ipc;
 pub(crate) mod kept;
 pub(crate) mod managed;
 pub(crate) mod pool;
+pub(crate) mod virtual_memory;
 
 use hip_driver::DevicePtr;
 
 use crate::abi::version::Version;
-use crate::abi::{
-    Address, HipResult, In, Out, Status, hipExtent, hipMemLocation, hipPitchedPtr, hipPointerAttribute_t,
-};
+use crate::abi::{Address, HipResult, In, Out, Status, hipExtent, hipPitchedPtr, hipPointerAttribute_t};
 use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind, Place};
 use crate::process::{Process, thread};
 
@@ -328,31 +327,4 @@ pub(crate) fn hipPointerSetAttribute(
         Place::Device(_) if wanted == 6 => Ok(()),
         _ => Err(Status::INVALID_VALUE),
     }
-}
-
-/// `hipMemAllocationProp`, as far as the granularity depends on it.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct AllocationProp {
-    kind: i32,
-    handle_types: i32,
-    location: hipMemLocation,
-}
-
-/// Programs ask it before they decide whether to use virtual memory, which the library does not have: a page, as AMD's library
-/// answers.
-pub(crate) fn hipMemGetAllocationGranularity(
-    process: &Process,
-    granularity: Out<usize>,
-    prop: In<AllocationProp>,
-    option: i32,
-) -> HipResult {
-    granularity.check()?;
-    let prop = prop.get()?;
-    // hipMemAllocationTypePinned, hipMemLocationTypeDevice; minimum and recommended.
-    if prop.kind != 1 || prop.location.r#type != 1 || !(0..=1).contains(&option) {
-        return Err(Status::INVALID_VALUE);
-    }
-    process.device(prop.location.id)?;
-    granularity.set(4096)
 }

@@ -32,6 +32,8 @@ pub(crate) struct Process {
     pub(crate) driver: Arc<dyn Driver>,
     /// The driver without its layers: for what is not the program's work.
     pub(crate) unlayered: Arc<dyn Driver>,
+    /// The emulator, if that is the driver: virtual memory is no part of the trait.
+    pub(crate) emulated: Option<Arc<EmulatedDriver>>,
     pub(crate) validation: Option<Arc<ValidationDriver>>,
     counting: Option<Arc<CountingDriver>>,
     trace: Option<(Timeline, PathBuf)>,
@@ -48,6 +50,8 @@ pub(crate) struct Device {
     /// The number among all devices, of which the program may see only some.
     pub(crate) ordinal: u32,
     pub(crate) properties: DeviceProperties,
+    /// Whether memory can be mapped to addresses (`hipMemMap`).
+    pub(crate) has_virtual_memory: bool,
     /// The flags of `hipSetDeviceFlags`.
     pub(crate) flags: AtomicU32,
     /// How often the primary context is retained.
@@ -234,7 +238,7 @@ fn after_fork() -> Status {
 /// Says why, if the state is open already, or if the driver can't be used.
 pub fn open_over(driver: Arc<dyn Driver>) -> Result<(), String> {
     let count = driver.device_count().map_err(|error| error.to_string())?;
-    let process = Process::over(driver, LayerSettings::default(), &Vec::from_iter(0..count))?;
+    let process = Process::over(driver, None, LayerSettings::default(), &Vec::from_iter(0..count))?;
     PROCESS.set(Ok(process)).map_err(|_| "the library is open already".to_owned())
 }
 
@@ -285,11 +289,16 @@ impl Process {
         settings.emulator.machine.printer = printer::c_streams();
         settings.emulator.listener = Some(Listener::new(Recorder { kernels: settings.layers.count }));
         let emulated = EmulatedDriver::new(settings.emulator).map_err(|error| error.to_string())?;
-        Ok(Process::over(emulated, settings.layers, &ordinals)?)
+        Ok(Process::over(emulated.clone(), Some(emulated), settings.layers, &ordinals)?)
     }
 
     /// The state over a driver, with the layers that are asked for. The driver's devices have the given numbers among all devices.
-    fn over(unlayered: Arc<dyn Driver>, layers: LayerSettings, ordinals: &[u32]) -> Result<Process, String> {
+    fn over(
+        unlayered: Arc<dyn Driver>,
+        emulated: Option<Arc<EmulatedDriver>>,
+        layers: LayerSettings,
+        ordinals: &[u32],
+    ) -> Result<Process, String> {
         let mut driver = Arc::clone(&unlayered);
         let trace = layers.trace.map(|path| (Timeline::default(), path));
         if let Some((timeline, _)) = &trace {
@@ -305,7 +314,7 @@ impl Process {
         }
         let devices = (0..).zip(ordinals).map(|(index, &ordinal)| {
             let properties = driver.device_properties(DeviceId(index)).map_err(|error| error.to_string())?;
-            Ok(Device::new(ordinal, properties))
+            Ok(Device { has_virtual_memory: emulated.is_some(), ..Device::new(ordinal, properties) })
         });
         let devices = devices.collect::<Result<Box<[Device]>, String>>()?;
         // SAFETY: the function only stores a flag.
@@ -320,6 +329,7 @@ impl Process {
             captures: Captures::default(),
             driver,
             unlayered,
+            emulated,
         };
         if let Some(registered) = REGISTERED.get() {
             (registered.opened)(&process);
@@ -333,6 +343,7 @@ impl Device {
         Device {
             ordinal,
             properties,
+            has_virtual_memory: false,
             flags: AtomicU32::new(0),
             retained: AtomicU32::new(0),
             stack_limit: AtomicU64::new(1024),
