@@ -94,7 +94,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "calls, memory, settings, streams",
             "capture + command + device + event + graph + module + stream + watch, options",
             "devices, handles, listener, pinned, queue",
-            "sync",
+            "sync, system, visible",
         ],
     ),
     (

@@ -8,6 +8,7 @@ pub(crate) mod properties;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_driver::PciAddress;
+use hip_driver_emulated::system;
 
 use crate::abi::{HipResult, In, Out, Status, Text};
 use crate::device::attributes::{attribute, numbers};
@@ -23,7 +24,7 @@ const OTHER_FLAGS: u32 = 0x18;
 impl Device {
     /// The number of the bus that the device says it is on.
     pub(crate) fn bus(&self) -> i32 {
-        self.properties.pci_address().map_or(self.ordinal as i32 + 1, |address| i32::from(address.bus))
+        i32::from(self.properties.pci_address().map_or(system::bus(self.ordinal), |address| address.bus))
     }
 
     fn pci_text(&self) -> String {
