@@ -70,6 +70,7 @@ pub(crate) fn files(options: &EmulatorOptions) -> Result<Vec<(PathBuf, Entry)>, 
     files.add(MODULE, "initstate", "live\n");
     files.add(MODULE, "refcnt", "0\n");
     files.add(MODULE, "coresize", "0\n");
+    files.0.push((PathBuf::from(MODULE).join("holders"), Entry::Folder));
     // What `lsmod` reads. Of the other modules, it then has none.
     files.add("proc", "modules", "amdgpu 0 0 - Live 0x0000000000000000\n");
     // For rocminfo alone, which opens it.

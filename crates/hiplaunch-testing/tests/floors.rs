@@ -116,6 +116,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "report",
         ],
     ),
+    ("crates/hsa-dropin", &["functions", "hsa, smi", "abi, machine"]),
     (
         "crates/hiplaunch-capi",
         &[

@@ -22,7 +22,9 @@ impl Machine {
     pub(crate) fn get() -> Option<&'static Machine> {
         static MACHINE: OnceLock<Option<Machine>> = OnceLock::new();
         let machine = MACHINE.get_or_init(|| {
-            Machine::open(|name| std::env::var_os(name)).map_err(|reason| eprintln!("hiplaunch: {reason}")).ok()
+            Machine::open(|name| std::env::var_os(name))
+                .map_err(|reason| eprintln!("hiplaunch: {reason}"))
+                .ok()
         });
         machine.as_ref()
     }

@@ -3,6 +3,7 @@
 //! Where hipcc is absent, the tests of compiled programs print that they are skipped.
 #![cfg(target_os = "linux")]
 
+mod below_hip;
 mod devices;
 mod execution;
 mod faults;

@@ -122,9 +122,13 @@ fn of_amd(machine: &Machine, kind: Kind, attribute: u32) -> Option<Value> {
     let of_device = |number: u32| if device.is_some() { number } else { 0 };
     Some(match attribute {
         0xa000 => of_device(hardware.device_id.into()).into(),
-        0xa001 => cache::LINE.into(),
-        0xa002 | 0xa014 => (if device.is_some() { hardware.compute_units } else { machine.host.processors }).into(),
-        0xa003 => (if device.is_some() { properties.clock_khz / 1000 } else { machine.host.clock_mhz }).into(),
+        0xa001 => cache::line(kind).into(),
+        0xa002 | 0xa014 => {
+            (if device.is_some() { hardware.compute_units } else { machine.host.processors }).into()
+        }
+        0xa003 => {
+            (if device.is_some() { properties.clock_khz / 1000 } else { machine.host.clock_mhz }).into()
+        }
         0xa004 => node(kind).into(),
         // 2 to the power of no bits.
         0xa005 => 1_u32.into(),
@@ -141,7 +145,9 @@ fn of_amd(machine: &Machine, kind: Kind, attribute: u32) -> Option<Value> {
         0xa00f => 0_u32.into(),
         // Queues of cooperative launches.
         0xa010 => false.into(),
-        0xa011 => Value::text(&device.map_or("CPU-XX".to_owned(), |d| format!("GPU-{}", visible::identity(d)))),
+        0xa011 => {
+            Value::text(&device.map_or("CPU-XX".to_owned(), |d| format!("GPU-{}", visible::identity(d))))
+        }
         0xa012 => of_device(system::REVISION).into(),
         // Whether the host may access the memory.
         0xa013 => device.is_none().into(),
@@ -225,9 +231,15 @@ mod tests {
     fn a_device_has_the_attributes_of_its_processor() {
         let machine = machine("gfx1100", 1, None);
         let of = |attribute| of_amd(&machine, Kind::Device(0), attribute).unwrap();
-        for (attribute, value) in
-            [(0xa000, 29_772_u32), (0xa002, 96), (0xa003, 2526), (0xa00a, 32), (0xa00b, 2), (0xa00c, 6), (0xa00d, 2)]
-        {
+        for (attribute, value) in [
+            (0xa000, 29_772_u32),
+            (0xa002, 96),
+            (0xa003, 2526),
+            (0xa00a, 32),
+            (0xa00b, 2),
+            (0xa00c, 6),
+            (0xa00d, 2),
+        ] {
             assert_eq!(of(attribute), value.into(), "{attribute:#x}");
         }
         assert_eq!(of(0xa011), Value::text("GPU-hiplaunch-000000"));

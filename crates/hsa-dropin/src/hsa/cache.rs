@@ -9,9 +9,10 @@ use super::value::{Place, Value};
 use super::{Callback, Data, iterate};
 use crate::machine::Machine;
 
-/// The bytes of a cache line: on these devices those of the L2 cache. The host's are half as many on most processors, and HSA says
-/// nothing of which cache it means.
-pub(super) const LINE: u32 = 128;
+/// The bytes of a cache line: those of devices' L2 caches, and what ROCr says of any host.
+pub(super) fn line(kind: Kind) -> u32 {
+    if kind == Kind::Host { 64 } else { 128 }
+}
 
 /// A `hsa_cache_t`: the level of a cache of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,7 +35,8 @@ const PAGE: u64 = 4096;
 /// The memory of an agent: of the host fine-grained, also for the arguments of kernels, and coarse-grained; of a device its own memory
 /// and LDS.
 fn all(machine: &Machine, kind: Kind) -> Vec<Memory> {
-    let of_host = |flags| Memory { segment: GLOBAL, flags, bytes: machine.host.memory_bytes, is_of_host: true };
+    let of_host =
+        |flags| Memory { segment: GLOBAL, flags, bytes: machine.host.memory_bytes, is_of_host: true };
     match kind {
         Kind::Host => [FINE_GRAINED, KERNARG | FINE_GRAINED, COARSE_GRAINED].map(of_host).to_vec(),
         Kind::Device(_) => {

@@ -35,7 +35,10 @@ const TEXTS: &[(Status, &CStr)] = &[
     (Status::NOT_SUPPORTED, c"AMDSMI_STATUS_NOT_SUPPORTED: Feature not supported."),
     (Status::FAILED, c"AMDSMI_STATUS_INTERNAL_EXCEPTION: An internal exception was caught."),
     (Status::INIT_ERROR, c"AMDSMI_STATUS_INIT_ERROR: An error occurred when initializing internal data."),
-    (Status::REFCOUNT_OVERFLOW, c"AMDSMI_STATUS_REFCOUNT_OVERFLOW: An internal reference counter overflowed."),
+    (
+        Status::REFCOUNT_OVERFLOW,
+        c"AMDSMI_STATUS_REFCOUNT_OVERFLOW: An internal reference counter overflowed.",
+    ),
     (Status::NOT_FOUND, c"AMDSMI_STATUS_NOT_FOUND: Device not found."),
     (Status::NOT_INIT, c"AMDSMI_STATUS_NOT_INIT: Device not initialized."),
 ];
