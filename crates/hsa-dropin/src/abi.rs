@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_panic_is_a_status() {
         assert_eq!(call(|| -> Result<(), Status> { panic!("of the test") }), Status::FAILED);
-        assert_eq!(call(|| Ok(())), Status::SUCCESS);
+        assert_eq!(call::<Status>(|| Ok(())), Status::SUCCESS);
         assert_eq!(call(|| Err(Status::NOT_SUPPORTED)), Status::NOT_SUPPORTED);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A row of `answered` is a function with a body of the same name. The others do nothing: those of `refused` return that they are not
 //! supported, those of `zero` a number, 0, and those of `void` nothing. `functions/mod.rs` makes them functions; `build.rs` and the tests
-//! read their names. The lists are those of Debian's libhsa-runtime64 5.2.3 and 7.2.4, and librocm_smi64 5.2.3, 6.4.1 and 7.2.4, and of
-//! amdsmi.h of ROCm 6.3 and the Python package amdsmi 7.0.2.
+//! read their names. The lists are those of Debian's libhsa-runtime64 5.2.3 and 7.2.4 and of ROCr's hsacore.so.def of September 2026; of
+//! Debian's librocm_smi64 5.2.3, 6.4.1 and 7.2.4; and of amdsmi.h of ROCm 6.3, the Python package amdsmi 7.0.2 and its newer sources.
 //!
 //! The symbol version of HSA's functions is ROCr's. Those of system management have none in AMD's libraries; programs that ask
 //! for none get these.
@@ -61,25 +61,29 @@ hsa ROCR_1
         hsa_amd_agent_memory_pool_get_info(agent: Agent, pool: Pool, number: u32, value: Place);
     }
     refused {
-        hsa_agent_get_exception_policies hsa_amd_agent_set_async_scratch_limit hsa_amd_agents_allow_access
-        hsa_amd_ais_file_read hsa_amd_ais_file_write hsa_amd_async_function hsa_amd_coherency_get_type
-        hsa_amd_coherency_set_type hsa_amd_deregister_deallocation_callback hsa_amd_enable_logging
+        hsa_agent_get_exception_policies hsa_amd_agent_preload hsa_amd_agent_set_async_scratch_limit
+        hsa_amd_agents_allow_access hsa_amd_ais_file_read hsa_amd_ais_file_write hsa_amd_async_function
+        hsa_amd_coherency_get_type hsa_amd_coherency_set_type hsa_amd_counted_queue_acquire
+        hsa_amd_counted_queue_release hsa_amd_deregister_deallocation_callback hsa_amd_enable_logging
         hsa_amd_image_create hsa_amd_image_get_info_max_dim hsa_amd_interop_map_buffer
         hsa_amd_interop_unmap_buffer hsa_amd_ipc_memory_attach hsa_amd_ipc_memory_create
         hsa_amd_ipc_memory_detach hsa_amd_ipc_signal_attach hsa_amd_ipc_signal_create
-        hsa_amd_memory_async_copy hsa_amd_memory_async_copy_on_engine hsa_amd_memory_async_copy_rect
-        hsa_amd_memory_copy_engine_status hsa_amd_memory_fill hsa_amd_memory_get_preferred_copy_engine
-        hsa_amd_memory_lock hsa_amd_memory_lock_to_pool hsa_amd_memory_migrate hsa_amd_memory_pool_allocate
-        hsa_amd_memory_pool_can_migrate hsa_amd_memory_pool_free hsa_amd_memory_unlock hsa_amd_pointer_info
+        hsa_amd_memory_async_batch_copy hsa_amd_memory_async_copy hsa_amd_memory_async_copy_on_engine
+        hsa_amd_memory_async_copy_rect hsa_amd_memory_copy_engine_status hsa_amd_memory_fill
+        hsa_amd_memory_get_preferred_copy_engine hsa_amd_memory_lock hsa_amd_memory_lock_to_pool
+        hsa_amd_memory_migrate hsa_amd_memory_pool_allocate hsa_amd_memory_pool_can_migrate
+        hsa_amd_memory_pool_free hsa_amd_memory_unlock hsa_amd_pointer_info
         hsa_amd_pointer_info_set_userdata hsa_amd_portable_close_dmabuf hsa_amd_portable_export_dmabuf
         hsa_amd_portable_export_dmabuf_v2 hsa_amd_profiling_async_copy_enable
         hsa_amd_profiling_convert_tick_to_system_domain hsa_amd_profiling_get_async_copy_time
         hsa_amd_profiling_get_dispatch_time hsa_amd_profiling_set_profiler_enabled hsa_amd_queue_cu_get_mask
         hsa_amd_queue_cu_set_mask hsa_amd_queue_get_info hsa_amd_queue_set_priority
         hsa_amd_register_deallocation_callback hsa_amd_register_system_event_handler
-        hsa_amd_signal_async_handler hsa_amd_signal_create hsa_amd_signal_value_pointer hsa_amd_spm_acquire
-        hsa_amd_spm_release hsa_amd_spm_set_dest_buffer hsa_amd_svm_attributes_get
-        hsa_amd_svm_attributes_set hsa_amd_svm_prefetch_async hsa_amd_vmem_address_free
+        hsa_amd_sdma_queue_create hsa_amd_sdma_queue_destroy hsa_amd_sdma_queue_get_info
+        hsa_amd_sdma_queue_ring_doorbell hsa_amd_signal_async_handler hsa_amd_signal_create
+        hsa_amd_signal_get_event_id hsa_amd_signal_value_pointer hsa_amd_spm_acquire hsa_amd_spm_release
+        hsa_amd_spm_set_dest_buffer hsa_amd_svm_attributes_get hsa_amd_svm_attributes_set
+        hsa_amd_svm_discard_batch_async hsa_amd_svm_prefetch_async hsa_amd_vmem_address_free
         hsa_amd_vmem_address_reserve hsa_amd_vmem_address_reserve_align hsa_amd_vmem_export_shareable_handle
         hsa_amd_vmem_get_access hsa_amd_vmem_get_alloc_properties_from_handle hsa_amd_vmem_handle_create
         hsa_amd_vmem_handle_release hsa_amd_vmem_import_shareable_handle hsa_amd_vmem_map
@@ -95,19 +99,20 @@ hsa ROCR_1
         hsa_executable_iterate_symbols hsa_executable_load_agent_code_object hsa_executable_load_code_object
         hsa_executable_load_program_code_object hsa_executable_readonly_variable_define
         hsa_executable_symbol_get_info hsa_executable_validate hsa_executable_validate_alt
-        hsa_ext_image_clear hsa_ext_image_copy hsa_ext_image_create hsa_ext_image_create_with_layout
-        hsa_ext_image_data_get_info hsa_ext_image_data_get_info_with_layout hsa_ext_image_destroy
+        hsa_ext_image_clear hsa_ext_image_copy hsa_ext_image_create hsa_ext_image_create_v2
+        hsa_ext_image_create_with_layout hsa_ext_image_data_get_info hsa_ext_image_data_get_info_v2
+        hsa_ext_image_data_get_info_with_layout hsa_ext_image_destroy hsa_ext_image_destroy_v2
         hsa_ext_image_export hsa_ext_image_get_capability hsa_ext_image_get_capability_with_layout
-        hsa_ext_image_import hsa_ext_program_add_module hsa_ext_program_create hsa_ext_program_destroy
-        hsa_ext_program_finalize hsa_ext_program_get_info hsa_ext_program_iterate_modules
-        hsa_ext_sampler_create hsa_ext_sampler_create_v2 hsa_ext_sampler_destroy
-        hsa_isa_get_exception_policies hsa_isa_get_round_method hsa_memory_allocate hsa_memory_assign_agent
-        hsa_memory_copy hsa_memory_deregister hsa_memory_free hsa_memory_register hsa_queue_create
-        hsa_queue_destroy hsa_queue_inactivate hsa_signal_create hsa_signal_destroy hsa_signal_group_create
-        hsa_signal_group_destroy hsa_signal_group_wait_any_relaxed hsa_signal_group_wait_any_scacquire
-        hsa_soft_queue_create hsa_ven_amd_pcs_create hsa_ven_amd_pcs_create_from_id hsa_ven_amd_pcs_destroy
-        hsa_ven_amd_pcs_flush hsa_ven_amd_pcs_iterate_configuration hsa_ven_amd_pcs_start
-        hsa_ven_amd_pcs_stop
+        hsa_ext_image_import hsa_ext_image_mipmap_array_get_level hsa_ext_program_add_module
+        hsa_ext_program_create hsa_ext_program_destroy hsa_ext_program_finalize hsa_ext_program_get_info
+        hsa_ext_program_iterate_modules hsa_ext_sampler_create hsa_ext_sampler_create_v2
+        hsa_ext_sampler_destroy hsa_isa_get_exception_policies hsa_isa_get_round_method hsa_memory_allocate
+        hsa_memory_assign_agent hsa_memory_copy hsa_memory_deregister hsa_memory_free hsa_memory_register
+        hsa_queue_create hsa_queue_destroy hsa_queue_inactivate hsa_signal_create hsa_signal_destroy
+        hsa_signal_group_create hsa_signal_group_destroy hsa_signal_group_wait_any_relaxed
+        hsa_signal_group_wait_any_scacquire hsa_soft_queue_create hsa_ven_amd_pcs_create
+        hsa_ven_amd_pcs_create_from_id hsa_ven_amd_pcs_destroy hsa_ven_amd_pcs_flush
+        hsa_ven_amd_pcs_iterate_configuration hsa_ven_amd_pcs_start hsa_ven_amd_pcs_stop
     }
     zero {
         hsa_amd_signal_wait_all hsa_amd_signal_wait_any hsa_queue_add_write_index_acq_rel
@@ -270,18 +275,20 @@ amd_smi AMD_SMI
         amdsmi_get_gpu_mem_overdrive_level amdsmi_get_gpu_memory_partition
         amdsmi_get_gpu_memory_partition_config amdsmi_get_gpu_memory_reserved_pages
         amdsmi_get_gpu_metrics_header_info amdsmi_get_gpu_metrics_info amdsmi_get_gpu_od_volt_curve_regions
-        amdsmi_get_gpu_od_volt_info amdsmi_get_gpu_overdrive_level amdsmi_get_gpu_pci_bandwidth
-        amdsmi_get_gpu_pci_replay_counter amdsmi_get_gpu_pci_throughput amdsmi_get_gpu_perf_level
-        amdsmi_get_gpu_pm_metrics_info amdsmi_get_gpu_power_profile_presets amdsmi_get_gpu_process_isolation
-        amdsmi_get_gpu_process_list amdsmi_get_gpu_ras_block_features_enabled
-        amdsmi_get_gpu_ras_feature_info amdsmi_get_gpu_reg_table_info amdsmi_get_gpu_subsystem_id
-        amdsmi_get_gpu_subsystem_name amdsmi_get_gpu_total_ecc_count amdsmi_get_gpu_vbios_info
-        amdsmi_get_gpu_virtualization_mode amdsmi_get_gpu_volt_metric amdsmi_get_gpu_vram_vendor
-        amdsmi_get_gpu_xcd_counter amdsmi_get_gpu_xgmi_link_status amdsmi_get_hsmp_metrics_table
-        amdsmi_get_hsmp_metrics_table_version amdsmi_get_link_metrics amdsmi_get_link_topology_nearest
-        amdsmi_get_minmax_bandwidth_between_processors amdsmi_get_pcie_info amdsmi_get_power_cap_info
-        amdsmi_get_power_info amdsmi_get_processor_count_from_handles amdsmi_get_processor_info
-        amdsmi_get_soc_pstate amdsmi_get_temp_metric amdsmi_get_threads_per_core
+        amdsmi_get_gpu_od_volt_info amdsmi_get_gpu_overdrive_level amdsmi_get_gpu_partition_metrics_info
+        amdsmi_get_gpu_pci_bandwidth amdsmi_get_gpu_pci_replay_counter amdsmi_get_gpu_pci_throughput
+        amdsmi_get_gpu_perf_level amdsmi_get_gpu_pm_metrics_info amdsmi_get_gpu_power_profile_presets
+        amdsmi_get_gpu_process_isolation amdsmi_get_gpu_process_list
+        amdsmi_get_gpu_ras_block_features_enabled amdsmi_get_gpu_ras_feature_info
+        amdsmi_get_gpu_reg_table_info amdsmi_get_gpu_subsystem_id amdsmi_get_gpu_subsystem_name
+        amdsmi_get_gpu_total_ecc_count amdsmi_get_gpu_vbios_info amdsmi_get_gpu_virtualization_mode
+        amdsmi_get_gpu_volt_metric amdsmi_get_gpu_vram_vendor amdsmi_get_gpu_xcd_counter
+        amdsmi_get_gpu_xgmi_link_status amdsmi_get_hsmp_metrics_table amdsmi_get_hsmp_metrics_table_version
+        amdsmi_get_link_metrics amdsmi_get_link_topology_nearest
+        amdsmi_get_minmax_bandwidth_between_processors amdsmi_get_node_handle amdsmi_get_npm_info
+        amdsmi_get_pcie_info amdsmi_get_power_cap_info amdsmi_get_power_info
+        amdsmi_get_processor_count_from_handles amdsmi_get_processor_info amdsmi_get_soc_pstate
+        amdsmi_get_supported_power_cap amdsmi_get_temp_metric amdsmi_get_threads_per_core
         amdsmi_get_utilization_count amdsmi_get_violation_status amdsmi_get_xgmi_info amdsmi_get_xgmi_plpd
         amdsmi_gpu_control_counter amdsmi_gpu_counter_group_supported amdsmi_gpu_create_counter
         amdsmi_gpu_destroy_counter amdsmi_gpu_driver_reload amdsmi_gpu_read_counter
