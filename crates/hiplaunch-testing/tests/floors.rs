@@ -149,9 +149,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "bench, inspect, profile",
             "compile, completions, exec, fidelity, fleet, info, man, notices, occupancy, plan, timeline",
             "manual, page",
-            "logging, output, session",
-            "advice, audit, colour, demangle, emulator, kernels, libamdhip64, names, other_target, pool_recorder, \
-             progress, script, whole_file",
+            "audit, logging, output, session, topology",
+            "program_folder, redirect",
+            "advice, colour, demangle, emulator, kernels, libamdhip64, libhsa_runtime64, names, other_target, \
+             pool_recorder, progress, redirected, script, whole_file",
         ],
     ),
     (
