@@ -1,15 +1,15 @@
 //! The functions of AMD's libraries below HIP, by the library.
 //!
 //! A row of `answered` is a function with a body of the same name. The others do nothing: those of `refused` return that they are not
-//! supported, those of `zero` a number, 0, and those of `void` nothing. `functions/mod.rs` makes them functions; `build.rs` and the tests
-//! read their names. The lists are those of Debian's libhsa-runtime64 5.2.3 and 7.2.4 and of ROCr's hsacore.so.def of September 2026; of
+//! supported, those of `zero` a number, 0, and those of `void` nothing. `functions/mod.rs` makes them functions; `build.rs`
+//! reads their names. The lists are those of Debian's libhsa-runtime64 5.2.3 and 7.2.4 and of ROCr's hsacore.so.def of September 2026; of
 //! Debian's librocm_smi64 5.2.3, 6.4.1 and 7.2.4; and of amdsmi.h of ROCm 6.3, the Python package amdsmi 7.0.2 and its newer sources.
 //!
 //! The symbol version of HSA's functions is ROCr's. Those of system management have none in AMD's libraries; programs that ask
 //! for none get these.
 
 /// Makes the rows a list of symbol versions with their names.
-#[allow(unused_macros, reason = "build.rs and the tests use it")]
+#[allow(unused_macros, reason = "build.rs uses it")]
 macro_rules! names {
     ($($library:ident $version:ident
         answered {$($name:ident $args:tt;)*} refused {$($refused:ident)*} zero {$($zero:ident)*} void {$($void:ident)*})*) => {
