@@ -39,26 +39,45 @@ unsafe extern "C" {
 
 macro_rules! functions {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty, else $failed:expr;)*) => {$(
-        /// The C library's function, on the path that leads to what `exec` wrote.
+        /// The C library's function, on the path that leads to what `exec` wrote. It passes exceptions on, and the end of a thread that is
+        /// cancelled in it.
         ///
         /// # Safety
         /// That of the C library's function.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($arg: $type),*) -> $result {
+        unsafe extern "C-unwind" fn $name($($arg: $type),*) -> $result {
+            type Function = unsafe extern "C-unwind" fn($($type),*) -> $result;
             static NEXT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
             const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                 Ok(name) => name,
                 Err(_) => panic!("a name has no zero byte"),
             };
+
+            /// Calls it with another path, for which there is room here alone: a thread's stack may be small.
+            ///
+            /// # Safety
+            /// That of the C library's function, which `next` is.
+            #[cold]
+            #[inline(never)]
+            unsafe fn elsewhere(next: Function, $($arg: $type),*) -> $result {
+                let mut room: Room = [MaybeUninit::uninit(); ROOM];
+                // SAFETY: the caller's promise: a path is null, or text.
+                $(let $arg = unsafe { $arg.passed_on(&mut room) };)*
+                // SAFETY: the caller's promise; the path is that of the caller or text in `room`.
+                unsafe { next($($arg),*) }
+            }
+
             let Some(next) = next(&NEXT, NAME) else { return $failed };
             // SAFETY: the row has the types of the C library's function of this name. It is called as one without variable arguments,
             // which have no other registers.
-            let next: unsafe extern "C" fn($($type),*) -> $result = unsafe { std::mem::transmute(next) };
-            let mut room: Room = [MaybeUninit::uninit(); ROOM];
+            let next: Function = unsafe { std::mem::transmute(next) };
             // SAFETY: the caller's promise: a path is null, or text.
-            $(let $arg = unsafe { $arg.passed_on(&mut room) };)*
-            // SAFETY: the caller's promise; the path is that of the caller or text in `room`.
-            unsafe { next($($arg),*) }
+            if $(unsafe { $arg.stays() })&&* {
+                // SAFETY: the caller's promise.
+                return unsafe { next($($arg),*) };
+            }
+            // SAFETY: the caller's promise.
+            unsafe { elsewhere(next, $($arg),*) }
         }
     )*};
 }
@@ -68,6 +87,14 @@ type Room = [MaybeUninit<c_char>; ROOM];
 
 /// An argument of a function.
 trait Argument: Sized {
+    /// Whether the C library gets it as it is.
+    ///
+    /// # Safety
+    /// A path is null, or text that ends with a zero byte.
+    unsafe fn stays(&self) -> bool {
+        true
+    }
+
     /// The argument that the C library gets: of a path, that which leads to what `exec` wrote, which then lies in `room`.
     ///
     /// # Safety
@@ -83,9 +110,15 @@ impl Argument for usize {}
 impl Argument for Any {}
 
 impl Argument for Path {
+    unsafe fn stays(&self) -> bool {
+        // SAFETY: not null, and then the caller's promise.
+        self.is_null() || !is_redirected(unsafe { CStr::from_ptr(*self) }.to_bytes())
+    }
+
     unsafe fn passed_on(self, room: &mut Room) -> Path {
-        // SAFETY: the caller's promise.
-        unsafe { redirect(self, room) }
+        // SAFETY: the caller's promise. The path does not stay, so it is not null.
+        let text = unsafe { CStr::from_ptr(self) };
+        redirect(text, room).unwrap_or(self)
     }
 }
 
@@ -114,28 +147,16 @@ fn next(known: &AtomicPtr<c_void>, name: &CStr) -> Option<*mut c_void> {
     Some(function)
 }
 
-/// Returns the path to pass on: the same, or in `room` that of the file that `exec` wrote.
-///
-/// # Safety
-/// `path` is null, or text that ends with a zero byte.
-unsafe fn redirect(path: Path, room: &mut Room) -> Path {
-    if path.is_null() {
-        return path;
+/// Writes the path of the file that `exec` wrote to `room`, and returns it; `None` if there is nothing, or no room.
+fn redirect(path: &CStr, room: &mut Room) -> Option<Path> {
+    let root = root()?;
+    if root.count_bytes() + path.count_bytes() >= ROOM {
+        return None;
     }
-    // SAFETY: the caller's promise.
-    let text = unsafe { CStr::from_ptr(path) };
-    if !is_redirected(text.to_bytes()) {
-        return path;
-    }
-    let Some(root) = root() else { return path };
-    let all = root.to_bytes().iter().chain(text.to_bytes_with_nul());
-    if root.count_bytes() + text.count_bytes() >= ROOM {
-        return path;
-    }
-    for (to, byte) in room.iter_mut().zip(all) {
+    for (to, byte) in room.iter_mut().zip(root.to_bytes().iter().chain(path.to_bytes_with_nul())) {
         to.write(*byte as c_char);
     }
-    room.as_ptr().cast()
+    Some(room.as_ptr().cast())
 }
 
 /// Whether a path is below one of the places.

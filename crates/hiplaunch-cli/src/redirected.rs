@@ -53,6 +53,13 @@ macro_rules! redirected {
             __realpath_chk(path: Path, to: Any, room: usize) -> Any, else std::ptr::null_mut();
             canonicalize_file_name(path: Path) -> Any, else std::ptr::null_mut();
             chdir(path: Path) -> c_int, else -1;
+            statfs(path: Path, to: Any) -> c_int, else -1;
+            statfs64(path: Path, to: Any) -> c_int, else -1;
+            // `ls -l` asks for access lists.
+            getxattr(path: Path, name: Any, to: Any, room: usize) -> isize, else -1;
+            lgetxattr(path: Path, name: Any, to: Any, room: usize) -> isize, else -1;
+            listxattr(path: Path, to: Any, room: usize) -> isize, else -1;
+            llistxattr(path: Path, to: Any, room: usize) -> isize, else -1;
         }
     };
 }
