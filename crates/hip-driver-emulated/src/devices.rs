@@ -57,9 +57,10 @@ macro_rules! figures {
 /// gfx1153 is a Radeon 820M for ROCm (TheRock, `therock_amdgpu_targets.cmake`), whose L2 cache no source states. ROCm lists no gfx1033 to
 /// gfx1036: their compute units are those of AMD's product pages, which state no L2 cache.
 ///
-/// PCI numbers are those of libdrm's `amdgpu.ids` for the names. Shader engines and arrays are those that the kernel driver's
-/// topology has of gfx942, gfx950, gfx1100 and gfx1201, and rocminfo of gfx90a, gfx1030 to gfx1032, gfx1150 and gfx1151. Those of others
-/// follow from their compute units, and were not compared with a device.
+/// PCI numbers are those of libdrm's `amdgpu.ids` for the names; those of gfx1035 and gfx1036, which are there under other names, are from
+/// `rocm_agent_enumerator` and an issue (rocm-systems 11549). Shader engines and arrays are those that the kernel driver's topology has of
+/// gfx942, gfx950, gfx1100, gfx1151 and gfx1201, and rocminfo of gfx90a, gfx1032 and gfx1150. Those of others are what AMD's pages and
+/// the compute units of an array of their kin lead to, and were not compared with a device.
 const FIGURES: &[Figures] = figures! {
     "gfx90a" "AMD Instinct MI250": 104, 1700, 1600 x 4096, Some(8 << 10), 0x740c, 8 x 1;
     "gfx942" "AMD Instinct MI300X": 304, 2100, 2600 x 8192, Some(4 << 10), 0x74a1, 32 x 1;
