@@ -36,6 +36,8 @@ fn version_script() -> String {
         script.push_str(&format!("hip_{version} {{\n  global:\n{names}{hidden}}}{before};\n"));
         before = format!(" hip_{version}");
     }
+    // What the library for what is below HIP asks this one.
+    script.push_str("hiplaunch {\n  global:\n    hiplaunch_used_memory;\n};\n");
     // A version that libraries may need of libhiprtc. build.rs of hiplaunch-cli gives it to hiprtc's functions.
     script.push_str("hiprtc_9 {\n};\n");
     script

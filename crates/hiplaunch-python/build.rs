@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const LIBRARIES: [&str; 2] = ["hiplaunch-libamdhip64", "hiplaunch-audit"];
+const LIBRARIES: [&str; 3] = ["hiplaunch-libamdhip64", "hiplaunch-libhsa-runtime64", "hiplaunch-audit"];
 
 /// The environment variable with a folder of libraries that are built already.
 const FOLDER_VARIABLE: &str = "HIPLAUNCH_WHEEL_LIBRARIES";

@@ -51,8 +51,10 @@ mod settings;
 mod stream;
 mod streams;
 mod sync;
+pub mod system;
 #[cfg(target_os = "linux")]
 mod virtual_memory;
+pub mod visible;
 mod watch;
 
 use std::ffi::CStr;
@@ -74,6 +76,7 @@ pub use amdgpu_isa::Target;
 use self::capture::Captures;
 use self::command::Command;
 use self::device::{Device, lock, wait};
+pub use self::devices::Hardware;
 use self::event::Event;
 use self::graph::{Graph, GraphExec, NodeNumbers};
 use self::handles::Table;

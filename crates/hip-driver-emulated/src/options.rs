@@ -92,7 +92,16 @@ impl EmulatorOptions {
         Ok(self)
     }
 
-    /// Returns the properties of each device.
+    /// Returns the properties that each device of such a driver has.
+    ///
+    /// # Errors
+    /// As [`check`](EmulatorOptions::check).
+    pub fn device_properties(&self) -> DriverResult<DeviceProperties> {
+        let call = "hipInit";
+        self.clone().checked(call)?.properties(call)
+    }
+
+    /// Returns the properties of each device, whose target has its settings.
     pub(super) fn properties(&self, call: &'static str) -> DriverResult<DeviceProperties> {
         devices::properties(&self.target, self.machine.memory_bytes).ok_or_else(|| {
             let (target, possible) = (self.target.short(), Target::listed_processors());

@@ -6,6 +6,8 @@
 //! stays as it is: by such a path, hiplaunch's library opens AMD's. So do the paths by which a library that was opened so opens
 //! others, as one does that stands between hiplaunch's and AMD's.
 //!
+//! Programs also have it preloaded, for the files of Linux that they read (`redirect.rs`).
+//!
 //! build.rs links it as a shared library. It has no `main`, and uses little of the standard library, because every process that a
 //! program starts loads it.
 
@@ -13,13 +15,15 @@
 
 #[path = "names.rs"]
 mod names;
+#[path = "redirect.rs"]
+mod redirect;
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_uint};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use names::{NAMES, index_of};
+use names::{NAMES, index_of, is_of_hip, link};
 
 /// The paths of the links, in the order of [`NAMES`].
 static LINKS: OnceLock<Vec<CString>> = OnceLock::new();
@@ -34,8 +38,8 @@ const ORIGINAL: c_uint = 1;
 #[unsafe(no_mangle)]
 extern "C" fn la_version(loaders: c_uint) -> c_uint {
     let links = folder().map(|folder| {
-        let path = |name| CString::new(folder.join(name).into_os_string().into_encoded_bytes()).ok();
-        NAMES.iter().filter_map(path).collect()
+        let path = |index| CString::new(link(&folder, index).into_os_string().into_encoded_bytes()).ok();
+        (0..NAMES.len()).filter_map(path).collect()
     });
     let _ = LINKS.set(links.unwrap_or_default());
     loaders.min(VERSION)
@@ -92,6 +96,8 @@ unsafe extern "C" fn la_objopen(map: *const LinkMap, _: libc::Lmid_t, cookie: *m
 /// function answered with a path at once, the loader would know the library by that path alone, and end in an assertion when
 /// it is asked for versions of a second name.
 ///
+/// AMD's own libraries, which hiplaunch's opens, get AMD's own libraries below HIP.
+///
 /// # Safety
 /// `name` is text that ends with a zero byte, and `cookie` is that of the library that asks.
 #[unsafe(no_mangle)]
@@ -101,14 +107,12 @@ unsafe extern "C" fn la_objsearch(name: *const c_char, cookie: *mut usize, flag:
     }
     // SAFETY: the loader's text.
     let text = unsafe { CStr::from_ptr(name) }.to_bytes();
-    if flag == ORIGINAL {
-        // SAFETY: the caller's promise.
-        let keeps_paths = !cookie.is_null() && unsafe { cookie.read() } == KEEPS_PATHS;
-        if keeps_paths || !text.contains(&b'/') || is_marked(text) {
-            return name;
-        }
+    // SAFETY: the caller's promise.
+    let keeps_paths = !cookie.is_null() && unsafe { cookie.read() } == KEEPS_PATHS;
+    if flag == ORIGINAL && (keeps_paths || !text.contains(&b'/') || is_marked(text)) {
+        return name;
     }
-    link_for(text).map_or(name, CStr::as_ptr)
+    link_for(text, keeps_paths).map_or(name, CStr::as_ptr)
 }
 
 /// Whether a path stays as it is.
@@ -116,10 +120,10 @@ fn is_marked(path: &[u8]) -> bool {
     path.windows(3).any(|part| part == b"/./")
 }
 
-/// The link to open for a name, if it is a name of AMD's libraries.
-fn link_for(name: &[u8]) -> Option<&'static CStr> {
+/// The link to open for a name, if it is a name of AMD's libraries; with `of_hip`, of those of HIP.
+fn link_for(name: &[u8], of_hip: bool) -> Option<&'static CStr> {
     let last = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().and_then(index_of);
-    let mut index = last(name)?;
+    let mut index = last(name).filter(|index| !of_hip || is_of_hip(*index))?;
     // The file behind a name without a version has one in its own name.
     if NAMES[index].ends_with(".so") && name.contains(&b'/') {
         let file = Path::new(OsStr::from_bytes(name)).canonicalize().ok();

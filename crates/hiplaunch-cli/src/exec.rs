@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use hip_driver_amd::HipDriver;
 
 use super::emulator::SettingArgs;
-use super::names::{HIP_NAMES, NAMES};
+use super::names::{HIP_NAMES, NAMES, OF_HIP};
+use super::program_folder::{AUDIT, Contents, Entry};
 use super::session::unusable;
 use super::{CommandError, CommandOutcome};
 
@@ -23,11 +24,13 @@ const COMPILER_TARGET: &str = "HCC_AMDGPU_TARGET";
 /// The environment variable with the path of the library, if it is not beside the command.
 const LIBRARY_VARIABLE: &str = "HIPLAUNCH_LIBAMDHIP64";
 
-/// The file name of the library beside the command.
+/// The file names of the libraries beside the command: of that with HIP's functions, and of that with what is below HIP.
 const LIBRARY: &str = "hiplaunch-libamdhip64";
+const BELOW_HIP: &str = "hiplaunch-libhsa-runtime64";
 
-/// The file name of the audit library beside the command, and of the link to it.
-const AUDIT: &str = "hiplaunch-audit";
+/// The environment variable with the options of AddressSanitizer, and that it need not be the first library of the process.
+const ASAN_VARIABLE: &str = "ASAN_OPTIONS";
+const ASAN_OPTION: &str = "verify_asan_link_order=0";
 
 /// Run a compiled HIP program without a GPU, on the emulator, or on a GPU under the layers.
 ///
@@ -95,7 +98,7 @@ impl ExecArgs {
 
 /// `folder` has the libraries; `None` for the folder of the running program.
 pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutcome, CommandError> {
-    let (library, audit) = (library(folder)?, beside(AUDIT, folder)?);
+    let (hip, audit) = (library(folder)?, beside(AUDIT, folder)?);
     let mut variables = args.variables()?;
     let over_hip = args.backend == "hip";
     if over_hip {
@@ -104,7 +107,7 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
                 "{option} is for the emulator, not for `--backend hip`"
             )));
         }
-        let real = real_library(&library, args.program.first().map(Path::new))?;
+        let real = real_library(&hip, args.program.first().map(Path::new))?;
         variables.push((BACKEND_VARIABLE, "hip".into()));
         variables.push((REAL_VARIABLE, real.into_os_string()));
     } else {
@@ -117,9 +120,32 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
             variables.push((COMPILER_TARGET, target.unwrap_or_else(|| "gfx90a".into())));
         }
     }
-    // AMD's own hiprtc compiles for AMD's own library.
-    let names = if over_hip { &NAMES[..HIP_NAMES] } else { &NAMES[..] };
-    Err(replace_process(&args.program, &library, &audit, names, variables))
+    let contents = if over_hip {
+        // AMD's own hiprtc compiles for AMD's own library, which has AMD's own libraries below it and finds the GPUs.
+        Contents { hip, hip_names: HIP_NAMES, audit, ..Contents::default() }
+    } else {
+        let below = Some(beside(BELOW_HIP, folder)?);
+        Contents { hip, hip_names: OF_HIP, below, audit, files: files(&args.settings) }
+    };
+    Err(replace_process(&args.program, &contents, variables))
+}
+
+/// The files of Linux that tell of the emulated devices. None for settings that are not understood, of which the library says so.
+#[cfg(feature = "emulator")]
+fn files(settings: &SettingArgs) -> Vec<(PathBuf, Entry)> {
+    let options = hip_driver_emulated::EmulatorOptions::from_env().and_then(|mut options| {
+        settings.set(&mut options)?;
+        Ok(options)
+    });
+    options.and_then(|options| super::topology::files(&options)).unwrap_or_else(|error| {
+        log::debug!("{error}");
+        Vec::new()
+    })
+}
+
+#[cfg(not(feature = "emulator"))]
+fn files(_: &SettingArgs) -> Vec<(PathBuf, Entry)> {
+    Vec::new()
 }
 
 /// AMD's library for a program: where the variable says, or the first that the loader finds. The version that the program
@@ -178,86 +204,55 @@ fn existing(path: PathBuf) -> Result<PathBuf, CommandError> {
 #[cfg(target_os = "linux")]
 fn replace_process(
     program: &[OsString],
-    library: &Path,
-    audit: &Path,
-    names: &[&str],
+    contents: &Contents,
     variables: Vec<(&'static str, OsString)>,
 ) -> CommandError {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::process::CommandExt;
 
-    let folder = match names_for(library, audit, names) {
+    let folder = match contents.folder() {
         Ok(folder) => folder,
         Err(error) => return unusable(format!("no folder for the library's names: {error}")),
     };
-    let before = |first: PathBuf, variable: &str| {
-        let others = std::env::var_os(variable).unwrap_or_default();
-        let mut list = first.into_os_string();
-        // The loader asks audit libraries in turn, and another of ours would change the answer of this one.
-        for other in others.as_encoded_bytes().split(|byte| *byte == b':') {
-            if !other.is_empty() && !other.ends_with(AUDIT.as_bytes()) {
-                list.push(":");
-                list.push(OsStr::from_bytes(other));
-            }
-        }
-        list
-    };
+    let audit = folder.join(AUDIT);
     let (name, arguments) = program.split_first().expect("clap requires a program");
-    let error = std::process::Command::new(name)
+    let mut command = std::process::Command::new(name);
+    command
         .args(arguments)
-        .env("LD_LIBRARY_PATH", before(folder.clone(), "LD_LIBRARY_PATH"))
-        .env("LD_AUDIT", before(folder.join(AUDIT), "LD_AUDIT"))
+        .env("LD_LIBRARY_PATH", list(Some(&folder), "LD_LIBRARY_PATH", None))
+        // The loader asks audit libraries in turn, and another of ours would change the answer of this one.
+        .env("LD_AUDIT", list(Some(&audit), "LD_AUDIT", None))
         // Triton and IREE look for the library in files of their own.
         .env("TRITON_LIBHIP_PATH", folder.join("libamdhip64.so"))
         .env("IREE_HIP_DYLIB_PATH", &folder)
-        .envs(variables)
-        .exec();
+        .envs(variables);
+    // Behind those of the program, of which one may have to be the first. A space ends a name.
+    let preloads = !contents.files.is_empty() && !audit.as_os_str().as_encoded_bytes().contains(&b' ');
+    let preloaded = list(None, "LD_PRELOAD", preloads.then_some(audit.as_path()));
+    if preloads || std::env::var_os("LD_PRELOAD").is_some() {
+        command.env("LD_PRELOAD", preloaded);
+    }
+    if preloads {
+        command.env(ASAN_VARIABLE, list(None, ASAN_VARIABLE, Some(Path::new(ASAN_OPTION))));
+    }
+    let error = command.exec();
     unusable(format!("{} can't be run: {error}", name.display()))
 }
 
-#[cfg(not(target_os = "linux"))]
-fn replace_process(
-    _: &[OsString],
-    _: &Path,
-    _: &Path,
-    _: &[&str],
-    _: Vec<(&'static str, OsString)>,
-) -> CommandError {
-    unusable("`hiplaunch exec` is for Linux")
+/// A variable's list, with another entry before or behind the others. Entries that an `exec` around this one has added are left out.
+#[cfg(target_os = "linux")]
+fn list(first: Option<&Path>, variable: &str, last: Option<&Path>) -> OsString {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let value = std::env::var_os(variable).unwrap_or_default();
+    let others = value.as_encoded_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes);
+    let is_ours = |entry: &OsStr| Path::new(entry).ends_with(AUDIT) || Path::new(entry).join(AUDIT).exists();
+    let others = others.filter(|entry| !entry.is_empty() && !is_ours(entry));
+    let entries = first.map(Path::as_os_str).into_iter().chain(others).chain(last.map(Path::as_os_str));
+    entries.collect::<Vec<_>>().join(OsStr::new(":"))
 }
 
-/// Returns a folder of this user's own with the library under these names, and the audit library. It stays there for the next
-/// program with the same libraries and names.
-#[cfg(target_os = "linux")]
-fn names_for(library: &Path, audit: &Path, names: &[&str]) -> std::io::Result<PathBuf> {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    use std::io::{Error, ErrorKind};
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
-
-    let mut hasher = DefaultHasher::new();
-    (library, audit, names).hash(&mut hasher);
-    // SAFETY: it only returns a number.
-    let user = unsafe { libc::geteuid() };
-    let folder = std::env::temp_dir().join(format!("hiplaunch-{user}-{:016x}", hasher.finish()));
-    match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    // Another user could have made it, to put other libraries there.
-    let metadata = folder.symlink_metadata()?;
-    if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
-        return Err(Error::new(
-            ErrorKind::PermissionDenied,
-            format!("{} is not this user's", folder.display()),
-        ));
-    }
-    let links = names.iter().map(|&name| (library, name)).chain([(audit, AUDIT)]);
-    for (file, name) in links {
-        match symlink(file, folder.join(name)) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(folder)
+#[cfg(not(target_os = "linux"))]
+fn replace_process(_: &[OsString], _: &Contents, _: Vec<(&'static str, OsString)>) -> CommandError {
+    unusable("`hiplaunch exec` is for Linux")
 }

@@ -31,6 +31,7 @@ mod plan;
 mod pool_recorder;
 #[cfg(feature = "emulator")]
 mod profile;
+mod program_folder;
 mod progress;
 mod replay;
 mod run;
@@ -39,6 +40,8 @@ mod script_runner;
 mod selftest;
 mod session;
 mod timeline;
+#[cfg(feature = "emulator")]
+mod topology;
 mod trace;
 mod whole_file;
 

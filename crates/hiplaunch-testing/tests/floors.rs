@@ -95,7 +95,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "physical",
             "capture + command + device + event + graph + module + stream + watch, options",
             "devices, handles, listener, pinned, queue",
-            "sync",
+            "sync, system, visible",
         ],
     ),
     (
@@ -117,6 +117,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "report",
         ],
     ),
+    ("crates/hsa-dropin", &["functions", "hsa, smi", "abi, machine"]),
     (
         "crates/hiplaunch-capi",
         &[
@@ -149,9 +150,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "bench, inspect, profile",
             "compile, completions, exec, fidelity, fleet, info, man, notices, occupancy, plan, timeline",
             "manual, page",
-            "logging, output, session",
-            "advice, audit, colour, demangle, emulator, kernels, libamdhip64, names, other_target, pool_recorder, \
-             progress, script, whole_file",
+            "audit, logging, output, session, topology",
+            "program_folder, redirect",
+            "advice, colour, demangle, emulator, kernels, libamdhip64, libhsa_runtime64, names, other_target, \
+             pool_recorder, progress, redirected, script, whole_file",
         ],
     ),
     (

@@ -1,7 +1,7 @@
 //! `hipDeviceAttribute_t`: the numbers of attributes, and their values.
 
-use code_object::Processor;
 use hip_driver::DeviceProperties;
+use hip_driver_emulated::{Hardware, system};
 
 use crate::abi::version::reported_grid;
 use crate::abi::{HipResult, Out, Status};
@@ -30,17 +30,14 @@ pub(crate) fn version(properties: &DeviceProperties) -> [i32; 3] {
     [major, minor, stepping].map(int)
 }
 
-/// Whether the device is one of CDNA, which have memory with ECC and accumulation registers.
+/// Whether the device is one of CDNA, which have accumulation registers.
 fn is_cdna(properties: &DeviceProperties) -> bool {
     version(properties)[0] == 9
 }
 
 /// The dies of compute units.
 fn dies(properties: &DeviceProperties) -> i32 {
-    match properties.target.processor {
-        Processor::Gfx942 | Processor::Gfx950 => 8,
-        _ => 1,
-    }
+    Hardware::of(properties).map_or(1, |hardware| int(hardware.dies))
 }
 
 /// Makes of each row the number of an attribute and its value.
@@ -65,7 +62,7 @@ macro_rules! attributes {
 
 // What these GPUs or this library have not is 0.
 attributes! { (device properties)
-    ECC_ENABLED = 0 => is_cdna(properties).into();
+    ECC_ENABLED = 0 => Hardware::of(properties).is_some_and(|hardware| hardware.has_ecc).into();
     ACCESS_POLICY_MAX_WINDOW_SIZE = 1 => 0;
     ASYNC_ENGINE_COUNT = 2 => 2;
     CAN_MAP_HOST_MEMORY = 3 => 1;
@@ -162,7 +159,7 @@ attributes! { (device properties)
     UNMATCHED_BLOCK_DIM = 10009 => 0;
     UNMATCHED_SHARED_MEM = 10010 => 0;
     IS_LARGE_BAR = 10011 => 0;
-    ASIC_REVISION = 10012 => 1;
+    ASIC_REVISION = 10012 => int(system::REVISION);
     CAN_USE_STREAM_WAIT_VALUE = 10013 => 1;
     IMAGE_SUPPORT = 10014 => generation(&properties.target.processor).is_some().into();
     PHYSICAL_MULTIPROCESSOR_COUNT = 10015 => int(properties.compute_units);

@@ -7,7 +7,8 @@ pub(crate) mod properties;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hip_driver::PciAddress;
+use hip_driver::{DeviceId, PciAddress};
+use hip_driver_emulated::system;
 
 use crate::abi::{HipResult, In, Out, Status, Text};
 use crate::device::attributes::{attribute, numbers};
@@ -20,10 +21,23 @@ use crate::process::{Device, Process, thread};
 pub(crate) const SCHEDULE: u32 = 7;
 const OTHER_FLAGS: u32 = 0x18;
 
+/// Returns the bytes of memory that this process uses of a device, by its number among all; 0 before the first call of HIP. For the
+/// library with what is below HIP, which has no devices of its own.
+#[unsafe(no_mangle)]
+extern "C" fn hiplaunch_used_memory(ordinal: u32) -> u64 {
+    let used = || {
+        let process = Process::opened()?;
+        let index = process.devices.iter().position(|device| device.ordinal == ordinal)?;
+        let memory = process.unlayered.mem_info(DeviceId(index as u32)).ok()?;
+        Some(memory.total - memory.free)
+    };
+    std::panic::catch_unwind(used).ok().flatten().unwrap_or(0)
+}
+
 impl Device {
     /// The number of the bus that the device says it is on.
     pub(crate) fn bus(&self) -> i32 {
-        self.properties.pci_address().map_or(self.ordinal as i32 + 1, |address| i32::from(address.bus))
+        i32::from(self.properties.pci_address().map_or(system::bus(self.ordinal), |address| address.bus))
     }
 
     fn pci_text(&self) -> String {

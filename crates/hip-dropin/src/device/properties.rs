@@ -1,12 +1,14 @@
 //! `hipDeviceProp_t`, in the layout before HIP 6 and in that since.
 #![allow(non_snake_case, non_camel_case_types, reason = "the names are those of HIP's headers")]
 
+use hip_driver_emulated::visible;
+
 use crate::abi::structs::c_structs;
 use crate::abi::version::reported_grid;
 use crate::abi::{HipResult, In, Out, hipUUID};
 use crate::device::attributes::{ARCHITECTURE, attribute, numbers, version};
 use crate::memory::array::{SIDE, SIDE_3D};
-use crate::process::{Device, Process, visible};
+use crate::process::{Device, Process};
 
 c_structs! {
     /// The layout before HIP 6, which `hipGetDeviceProperties` keeps.

@@ -8,7 +8,6 @@ pub(crate) mod objects;
 pub(crate) mod printer;
 pub(crate) mod real;
 pub(crate) mod thread;
-pub(crate) mod visible;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -16,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use code_object::{FeatureSetting, TargetId};
 use hip_driver::{DeviceId, DeviceProperties, DevicePtr, Driver, RawEvent, RawStream, StreamOptions};
-use hip_driver_emulated::{EmulatedDriver, Listener, Target, device_target, hsa_xnack};
+use hip_driver_emulated::{EmulatedDriver, Listener, Target, device_target, hsa_xnack, visible};
 use hip_driver_layers::counts::CountingDriver;
 use hip_driver_layers::timeline::{Timeline, TimelineSnapshot};
 use hip_driver_layers::validation::ValidationDriver;

@@ -3,6 +3,7 @@
 //! Where hipcc is absent, the tests of compiled programs print that they are skipped.
 #![cfg(target_os = "linux")]
 
+mod below_hip;
 mod devices;
 mod execution;
 mod faults;
@@ -437,7 +438,7 @@ fn a_command_in_a_command_decides() {
     }
     let folder = new_folder("exec-inner");
     let beside = Path::new(env!("CARGO_BIN_EXE_hiplaunch")).parent().unwrap();
-    for file in ["hiplaunch", "hiplaunch-libamdhip64", "hiplaunch-audit"] {
+    for file in ["hiplaunch", "hiplaunch-libamdhip64", "hiplaunch-libhsa-runtime64", "hiplaunch-audit"] {
         std::fs::copy(beside.join(file), folder.join(file)).unwrap();
     }
     let inner = folder.join("hiplaunch");

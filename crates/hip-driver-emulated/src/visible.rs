@@ -1,15 +1,23 @@
-//! Which devices the program sees, and in which order: `ROCR_VISIBLE_DEVICES`, then `HIP_VISIBLE_DEVICES` among what that
+//! Which devices a program sees, and in which order: `ROCR_VISIBLE_DEVICES`, then `HIP_VISIBLE_DEVICES` among what that
 //! leaves, or `CUDA_VISIBLE_DEVICES` where that is empty (rocdevice.cpp of clr).
 
 use std::ffi::OsString;
 
-/// Returns the numbers of the devices that the program sees, of `count` devices.
-pub(crate) fn devices(count: u32, variable: impl Fn(&str) -> Option<OsString>) -> Vec<u32> {
-    let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
+/// Returns the numbers of the devices that HSA's runtime shows a program, of `count` devices.
+pub fn devices_of_hsa(count: u32, variable: impl Fn(&str) -> Option<OsString>) -> Vec<u32> {
     let all: Vec<u32> = (0..count).collect();
     // ROCr sees no device if its variable is empty; HIP sees all of them.
-    let left = text("ROCR_VISIBLE_DEVICES").map_or(all.clone(), |list| chosen(&list, &all));
-    let of_hip = |name| text(name).filter(|list| !list.is_empty());
+    match variable("ROCR_VISIBLE_DEVICES") {
+        Some(list) => chosen(&list.to_string_lossy(), &all),
+        None => all,
+    }
+}
+
+/// Returns the numbers of the devices that HIP shows a program, of `count` devices.
+pub fn devices(count: u32, variable: impl Fn(&str) -> Option<OsString>) -> Vec<u32> {
+    let left = devices_of_hsa(count, &variable);
+    let of_hip =
+        |name| variable(name).map(|list| list.to_string_lossy().into_owned()).filter(|list| !list.is_empty());
     match of_hip("HIP_VISIBLE_DEVICES").or_else(|| of_hip("CUDA_VISIBLE_DEVICES")) {
         Some(list) => chosen(&list, &left),
         None => left,
@@ -17,7 +25,7 @@ pub(crate) fn devices(count: u32, variable: impl Fn(&str) -> Option<OsString>) -
 }
 
 /// What identifies a device: its number, as it has no serial number. 16 bytes.
-pub(crate) fn identity(device: u32) -> String {
+pub fn identity(device: u32) -> String {
     format!("hiplaunch-{device:06}")
 }
 
