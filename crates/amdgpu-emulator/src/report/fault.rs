@@ -268,17 +268,7 @@ impl fmt::Display for FaultCause {
                 f.write_str("the wave has halted itself, and there is no debugger to resume it")
             }
             FaultCause::NeverMet { waiting, waves, not_begun } => {
-                write!(f, "a barrier that can never be met: {waves} waves wait and no other runs:")?;
-                for (n, wave) in waiting.iter().enumerate() {
-                    write!(f, "{} {wave}", comma(n))?;
-                }
-                match not_begun {
-                    0 => Ok(()),
-                    _ => write!(
-                        f,
-                        "; {not_begun} workgroups can't begin before others have ended: use a smaller grid"
-                    ),
-                }
+                write_never_met(f, waiting, *waves, *not_begun)
             }
             FaultCause::BadJump { target } => write!(f, "jump to {target:#x}, where no instruction starts"),
             FaultCause::Trap { id: 2 } => f.write_str("trap 2 (an assert, abort or __builtin_trap)"),
@@ -295,6 +285,22 @@ impl fmt::Display for FaultCause {
                 }
             }
         }
+    }
+}
+
+fn write_never_met(
+    f: &mut fmt::Formatter<'_>,
+    waiting: &[WaitingWave],
+    waves: u64,
+    not_begun: u64,
+) -> fmt::Result {
+    write!(f, "a barrier that can never be met: {waves} waves wait and no other runs:")?;
+    for (n, wave) in waiting.iter().enumerate() {
+        write!(f, "{} {wave}", comma(n))?;
+    }
+    match not_begun {
+        0 => Ok(()),
+        _ => write!(f, "; {not_begun} workgroups can't begin before others have ended: use a smaller grid"),
     }
 }
 
