@@ -5,7 +5,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use amdgpu_emulator::{AccessKind, Bounds, DefectKind, Error, FaultCause, FaultReport, MemorySpace};
+use amdgpu_emulator::{
+    AccessKind, Bounds, DefectKind, Error, FaultCause, FaultReport, Interrupt, MemorySpace,
+};
 use common::{Rig, U32, U64, threads};
 
 fn fault(result: Result<amdgpu_emulator::DispatchStats, Error>) -> FaultReport {
@@ -175,6 +177,26 @@ fn budgets_end_endless_loops() {
         assert!(matches!(report.cause, FaultCause::OverBudget { .. }), "{report}");
         assert!(start.elapsed() < Duration::from_secs(20));
     }
+}
+
+#[test]
+fn another_thread_ends_an_endless_loop() {
+    let mut config = threads(2);
+    config.interrupt = Interrupt::new();
+    let rigs = Rig::all(&config);
+    let interrupt = config.interrupt.clone();
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        interrupt.end_dispatches();
+    });
+    // The first is ended while it runs, and the others at their beginning.
+    for rig in rigs {
+        let out = rig.words(&[0]);
+        let report = fault(rig.launch("forever", [4, 1, 1], [256, 1, 1], 0, &[U64(out)]));
+        assert!(matches!(report.cause, FaultCause::Interrupted { .. }), "{report}");
+        assert!(report.to_string().contains("interrupted by the program"), "{report}");
+    }
+    other.join().unwrap();
 }
 
 #[test]

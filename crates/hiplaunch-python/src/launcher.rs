@@ -91,7 +91,7 @@ impl Launcher {
         emulator: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Launcher> {
         let emulator = Settings::of(emulator)?;
-        let (notices, interrupt) = (Notices::default(), Interrupt::default());
+        let (notices, interrupt) = (Notices::default(), Interrupt::new());
         let mut builder = hiplaunch::Launcher::builder();
         if let Some(on) = validate {
             builder = builder.validate(on);

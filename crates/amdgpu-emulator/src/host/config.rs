@@ -32,7 +32,7 @@ pub struct MachineConfig {
     /// The time after which a dispatch faults with [`FaultCause::OverBudget`](crate::FaultCause::OverBudget); `None`,
     /// the default, is no limit.
     pub time_budget: Option<Duration>,
-    /// Ends dispatches from another thread. The default never does unless a clone of it is kept.
+    /// Ends dispatches from another thread. The default never does.
     pub interrupt: Interrupt,
     /// Receives the text that kernels print. The default writes it to the process's standard output and error.
     pub printer: Printer,
@@ -71,27 +71,35 @@ pub struct MachineConfig {
     pub late_results: bool,
 }
 
-/// Ends the dispatches of machines from another thread, as when a user stops a program. Clones are the same interrupt.
+/// Ends the dispatches of machines from another thread, as when a user stops a program. Clones are the same interrupt. The default
+/// is none.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt(Option<Arc<AtomicBool>>);
 
 impl Interrupt {
+    /// Returns an interrupt, of which a machine gets a clone.
+    pub fn new() -> Interrupt {
+        Interrupt(Some(Arc::default()))
+    }
+
     /// Makes every dispatch that runs, and every later one, fault with
-    /// [`FaultCause::Interrupted`](crate::FaultCause::Interrupted).
+    /// [`FaultCause::Interrupted`](crate::FaultCause::Interrupted). Does nothing to a default.
     pub fn end_dispatches(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        if let Some(is_set) = &self.0 {
+            is_set.store(true, Ordering::Relaxed);
+        }
     }
 
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.as_ref().is_some_and(|is_set| is_set.load(Ordering::Relaxed))
     }
 }
 
-/// Clones are equal, and others are not.
+/// Clones are equal, and so are defaults.
 impl PartialEq for Interrupt {
     fn eq(&self, other: &Interrupt) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.0.as_ref().map(Arc::as_ptr) == other.0.as_ref().map(Arc::as_ptr)
     }
 }
 
