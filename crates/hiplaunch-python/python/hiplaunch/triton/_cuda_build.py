@@ -17,21 +17,30 @@ def load():
 
     if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 8):
         raise RuntimeError(f'hiplaunch: torch {torch.__version__} is too old for the device "cuda"; install torch 2.8 or later')
-    library = _cached(torch)
+    if os.environ.get("HIPLAUNCH_CACHE_DIR") == "off":
+        with tempfile.TemporaryDirectory() as folder:
+            return _load(torch, pathlib.Path(folder))
+    return _load(torch, _cache_folder())
+
+
+def _load(torch, folder):
+    library = folder / _file_name(torch)
     if not library.exists():
         _compile(torch, library)
     return ctypes.CDLL(str(library))
 
 
-def _cached(torch):
-    folder = os.environ.get("HIPLAUNCH_CACHE_DIR") or pathlib.Path(
-        os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache", "hiplaunch"
-    )
+def _cache_folder():
+    named = os.environ.get("HIPLAUNCH_CACHE_DIR")
+    return pathlib.Path(named or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache", "hiplaunch"))
+
+
+def _file_name(torch):
     # Two builds of torch can have the same version.
     torch_file = os.stat(torch._C.__file__)
     of = f"{torch.__version__} {torch.__file__} {torch_file.st_size} {torch_file.st_mtime_ns}"
     key = hashlib.sha256(of.encode() + _SOURCE.read_bytes()).hexdigest()[:16]
-    return pathlib.Path(folder, f"torch-cuda-{key}.so")
+    return f"torch-cuda-{key}.so"
 
 
 def _compiler():
