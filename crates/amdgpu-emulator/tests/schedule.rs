@@ -61,6 +61,28 @@ fn kernels_without_races_have_the_same_results_with_every_seed_and_thread_count(
     }
 }
 
+/// On gfx12, a wave can reach the next barrier while another has not yet come to the wait of the one before.
+#[test]
+fn barriers_in_a_row_hold_with_every_seed() {
+    const OBJECT: &[u8] = include_bytes!("data/defects.gfx1201.w64.co");
+    const ROUNDS: u32 = 9;
+    let start: Vec<u32> = (0..512u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let mut expected = start.clone();
+    for _ in 0..ROUNDS {
+        let before = expected.clone();
+        for (i, value) in expected.iter_mut().enumerate() {
+            let (first, item) = (i / 256 * 256, i % 256);
+            *value = value.wrapping_add(before[first + 255 - item]);
+        }
+    }
+    for seed in [None].into_iter().chain((1..=20).map(Some)) {
+        let rig = Rig::new(&seeded(1, seed), "gfx1201", OBJECT);
+        let data = rig.words(&start);
+        rig.launch("two_barriers", [2, 1, 1], [256, 1, 1], 1024, &[U64(data), U32(ROUNDS)]).unwrap();
+        assert_eq!(rig.read(data, 512), expected, "seed {seed:?}");
+    }
+}
+
 /// Returns the value of the workgroup that wrote last, and the number of non-atomic increments that were not lost.
 fn racy(seed: Option<u64>) -> (u32, u32) {
     let rig = Rig::defects(&seeded(1, seed));

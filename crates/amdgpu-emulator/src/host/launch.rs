@@ -474,6 +474,8 @@ impl DispatchSetup {
             }),
         }
         w.scratch.reset(self.scratch);
+        // A wave of an earlier workgroup may have signalled.
+        w.signalled = None;
         w.id = id;
         w.next = self.entry;
         w.mode = self.mode;

@@ -186,9 +186,16 @@ fn meet_barrier(workgroup: &mut Workgroup, may_block: bool) -> Option<TurnResult
     if workgroup.members.iter().any(|m| m.state == State::Waiting) {
         return may_block.then_some(TurnResult::Blocked);
     }
+    let Workgroup { members, cx, .. } = workgroup;
+    // On gfx12, some may wait for a barrier that others have not signalled yet, since these have only now come to the wait of the
+    // one before, which was met.
+    let is_met = |m: &Member| m.wave.as_ref().is_some_and(|wave| cx.barrier.is_met(wave.signalled));
+    let some_met = members.iter().any(|m| m.state == State::AtBarrier && is_met(m));
     let mut at_barrier = false;
-    for member in workgroup.members.iter_mut().filter(|m| m.state == State::AtBarrier) {
-        member.state = State::Ready;
+    for member in members.iter_mut().filter(|m| m.state == State::AtBarrier) {
+        if !some_met || is_met(member) {
+            member.state = State::Ready;
+        }
         at_barrier = true;
     }
     workgroup.met = workgroup.cx.barrier.phase();

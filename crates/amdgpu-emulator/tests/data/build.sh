@@ -12,6 +12,8 @@ ${CLANG22:-clang-22} $common --offload-arch=gfx1201 -mwavefrontsize64 -mcode-obj
 ${CLANG22:-clang-22} $common --offload-arch=gfx1030 -mwavefrontsize64 -mcode-object-version=5 -O3 \
     -o kernels.gfx1030.w64.co kernels.hip &&
 ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O2 -o defects.gfx90a.co defects.hip &&
+${CLANG22:-clang-22} $common --offload-arch=gfx1201 -mwavefrontsize64 -mcode-object-version=5 -O2 \
+    -o defects.gfx1201.w64.co defects.hip &&
 for level in 2 0; do
     ${CLANG15:-clang-15} $common --offload-arch=gfx90a -mcode-object-version=4 -O$level \
         -o unwritten.gfx90a.O$level.co unwritten.hip || exit
