@@ -92,6 +92,14 @@ impl EmulatorOptions {
         Ok(self)
     }
 
+    /// Returns the settings of each device's machine, with those that follow from the target.
+    ///
+    /// # Errors
+    /// As [`check`](EmulatorOptions::check).
+    pub fn machine_config(&self) -> DriverResult<MachineConfig> {
+        self.clone().checked("hipInit").map(|options| options.machine)
+    }
+
     /// Returns the properties that each device of such a driver has.
     ///
     /// # Errors

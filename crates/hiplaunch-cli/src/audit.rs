@@ -96,7 +96,7 @@ unsafe extern "C" fn la_objopen(map: *const LinkMap, _: libc::Lmid_t, cookie: *m
 /// function answered with a path at once, the loader would know the library by that path alone, and end in an assertion when
 /// it is asked for versions of a second name.
 ///
-/// AMD's own libraries, which hiplaunch's opens, get AMD's own libraries below HIP.
+/// AMD's own libraries, which hiplaunch's opens, get AMD's own libraries below HIP, unless the program has AMD's libamdhip64 over the emulator.
 ///
 /// # Safety
 /// `name` is text that ends with a zero byte, and `cookie` is that of the library that asks.
@@ -120,16 +120,25 @@ fn is_marked(path: &[u8]) -> bool {
     path.windows(3).any(|part| part == b"/./")
 }
 
+/// Whether there is a library in place of AMD's with HIP's functions. Where there is not, AMD's own runs over what is below HIP here.
+fn stands_for_hip() -> bool {
+    LINKS.get().and_then(|links| links.first()).is_some_and(|link| exists(link))
+}
+
+/// Whether a link is there. Links may be gone, as from a folder of temporary files.
+fn exists(link: &CStr) -> bool {
+    Path::new(OsStr::from_bytes(link.to_bytes())).exists()
+}
+
 /// The link to open for a name, if it is a name of AMD's libraries; with `of_hip`, of those of HIP.
 fn link_for(name: &[u8], of_hip: bool) -> Option<&'static CStr> {
     let last = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().and_then(index_of);
-    let mut index = last(name).filter(|index| !of_hip || is_of_hip(*index))?;
+    let mut index = last(name).filter(|index| !of_hip || is_of_hip(*index) || !stands_for_hip())?;
     // The file behind a name without a version has one in its own name.
     if NAMES[index].ends_with(".so") && name.contains(&b'/') {
         let file = Path::new(OsStr::from_bytes(name)).canonicalize().ok();
         index = file.and_then(|file| last(file.as_os_str().as_bytes())).unwrap_or(index);
     }
     let link = LINKS.get()?.get(index)?;
-    // Links may be gone, as from a folder of temporary files.
-    Path::new(OsStr::from_bytes(link.to_bytes())).exists().then_some(link.as_c_str())
+    exists(link).then_some(link.as_c_str())
 }

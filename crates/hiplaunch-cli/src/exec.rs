@@ -50,6 +50,12 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "BACKEND", default_value = "emulator", value_parser = ["emulator", "hip"])]
     backend: String,
 
+    /// Whose libamdhip64 the program gets, on the emulator: hiplaunch's, or the one of AMD's that the loader finds.
+    ///
+    /// AMD's own runs over hiplaunch's libhsa-runtime64, whose queues the emulator executes. The layers are not over it.
+    #[arg(long, value_name = "WHOSE", default_value = "hiplaunch", value_parser = ["hiplaunch", "amd"])]
+    hip: String,
+
     /// Put the validation layer over the driver: it finds uses of freed memory, races between streams, and leaks.
     #[arg(long)]
     validate: bool,
@@ -76,6 +82,23 @@ pub(crate) struct ExecArgs {
 }
 
 impl ExecArgs {
+    /// With AMD's libamdhip64 on the emulator there is no library of ours that could observe the calls of HIP.
+    fn check_hip(&self, over_hip: bool) -> Result<(), CommandError> {
+        let observers = [
+            ("--backend hip", over_hip),
+            ("--validate", self.validate),
+            ("--count", self.count),
+            ("--trace", self.trace.is_some()),
+            ("--json", self.json.is_some()),
+        ];
+        match observers.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) if self.hip == "amd" => Err(CommandError::Unusable(format!(
+                "{option} is for hiplaunch's libamdhip64, not for `--hip amd`"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// The variables that the library reads, which its documentation lists.
     fn variables(&self) -> Result<Vec<(&'static str, OsString)>, CommandError> {
         let mut variables = Vec::new();
@@ -101,6 +124,8 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
     let (hip, audit) = (library(folder)?, beside(AUDIT, folder)?);
     let mut variables = args.variables()?;
     let over_hip = args.backend == "hip";
+    let hip_of_amd = args.hip == "amd";
+    args.check_hip(over_hip)?;
     if over_hip {
         if let Some(option) = args.settings.first_option() {
             return Err(CommandError::Unusable(format!(
@@ -125,7 +150,7 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
         Contents { hip, hip_names: HIP_NAMES, audit, ..Contents::default() }
     } else {
         let below = Some(beside(BELOW_HIP, folder)?);
-        Contents { hip, hip_names: OF_HIP, below, audit, files: files(&args.settings) }
+        Contents { hip, hip_names: if hip_of_amd { 0 } else { OF_HIP }, below, audit, files: files(&args.settings) }
     };
     Err(replace_process(&args.program, &contents, variables))
 }
@@ -221,10 +246,12 @@ fn replace_process(
         .env("LD_LIBRARY_PATH", list(Some(&folder), "LD_LIBRARY_PATH", None))
         // The loader asks audit libraries in turn, and another of ours would change the answer of this one.
         .env("LD_AUDIT", list(Some(&audit), "LD_AUDIT", None))
-        // Triton and IREE look for the library in files of their own.
-        .env("TRITON_LIBHIP_PATH", folder.join("libamdhip64.so"))
-        .env("IREE_HIP_DYLIB_PATH", &folder)
         .envs(variables);
+    if contents.hip_names > 0 {
+        // Triton and IREE look for the library in files of their own.
+        command.env("TRITON_LIBHIP_PATH", folder.join("libamdhip64.so"));
+        command.env("IREE_HIP_DYLIB_PATH", &folder);
+    }
     // Behind those of the program, of which one may have to be the first. A space ends a name.
     let preloads = !contents.files.is_empty() && !audit.as_os_str().as_encoded_bytes().contains(&b' ');
     let preloaded = list(None, "LD_PRELOAD", preloads.then_some(audit.as_path()));

@@ -4,8 +4,11 @@
 //! pointers refer to, and a caller promises that by calling it. So the methods here write to the pointers, and the functions need no unsafe
 //! code for it.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A pointer that is not used.
+pub(crate) type Ignored = *mut c_void;
 
 /// The status of a library's functions.
 pub(crate) trait Code: Sized {
@@ -28,6 +31,41 @@ pub(crate) fn call<C: Code>(body: impl FnOnce() -> Result<(), C>) -> C {
     }
 }
 
+/// Runs the body of a function whose result is no status. After a panic, the result is the type's default.
+pub(crate) fn plain<T: Default>(body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_default()
+}
+
+/// A pointer to values of the caller that are read: null, or as many as another argument says.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Array<T>(*const T);
+
+impl<T: Copy> Array<T> {
+    /// The first `count` values. Fails for a null pointer, unless there are none.
+    pub(crate) fn get<C: Code>(self, count: usize) -> Result<Vec<T>, C> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        if self.0.is_null() {
+            return Err(C::BAD_ARGUMENT);
+        }
+        // SAFETY: as many values as the caller's other argument says, as the module says. They may be misaligned, and change later.
+        Ok((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }).collect())
+    }
+
+    /// The value, if there is one.
+    pub(crate) fn value(self) -> Option<T> {
+        // SAFETY: not null, and then a value, as the module says.
+        (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
+    }
+
+    /// The value. Fails for a null pointer.
+    pub(crate) fn first<C: Code>(self) -> Result<T, C> {
+        self.value().ok_or(C::BAD_ARGUMENT)
+    }
+}
+
 /// A pointer to memory of the caller for one result: null or writable.
 #[repr(transparent)]
 pub(crate) struct Out<T>(*mut T);
@@ -43,6 +81,16 @@ impl<T> Copy for Out<T> {}
 impl<T> Out<T> {
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
+    }
+
+    /// Memory that a function of the caller has allocated for results.
+    pub(crate) fn of_pointer(pointer: *mut T) -> Out<T> {
+        Out(pointer)
+    }
+
+    /// The same memory for results of another type.
+    pub(crate) fn of<U>(self) -> Out<U> {
+        Out(self.0.cast())
     }
 
     /// Writes a result. Fails for a null pointer.

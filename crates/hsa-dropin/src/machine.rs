@@ -4,13 +4,15 @@ use std::sync::OnceLock;
 
 use hip_driver::DeviceProperties;
 use hip_driver_emulated::system::Host;
-use hip_driver_emulated::{EmulatorOptions, Hardware, visible};
+use hip_driver_emulated::{EmulatorOptions, Hardware, MachineConfig, visible};
 
 /// The machine. All devices have the same properties.
 pub(crate) struct Machine {
     pub(crate) host: Host,
     pub(crate) properties: DeviceProperties,
     pub(crate) hardware: Hardware,
+    /// The settings of each device's emulator.
+    pub(crate) emulator: MachineConfig,
     /// How many devices there are.
     pub(crate) devices: u32,
     /// The numbers of those that HSA's runtime shows.
@@ -41,8 +43,9 @@ impl Machine {
     ) -> Result<Machine, String> {
         let properties = options.device_properties().map_err(|error| error.to_string())?;
         let hardware = Hardware::of(&properties).ok_or("a device of an unknown processor")?;
+        let emulator = options.machine_config().map_err(|error| error.to_string())?;
         let of_hsa = visible::devices_of_hsa(options.devices, variable);
-        Ok(Machine { host: Host::here(), properties, hardware, devices: options.devices, of_hsa })
+        Ok(Machine { host: Host::here(), properties, hardware, emulator, devices: options.devices, of_hsa })
     }
 
     /// The bytes of a device's memory that this process uses, by the library with HIP's functions if the process has it. Each process has

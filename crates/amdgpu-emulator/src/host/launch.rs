@@ -3,6 +3,7 @@
 //! Sources: LLVM AMDGPU usage, "Initial Kernel Execution State", "Kernarg Segment", "Code Object V5 Metadata"; the HSA
 //! runtime specification for the AQL packet and `amd_queue_t`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use amdgpu_isa::Target;
@@ -11,7 +12,7 @@ use code_object::{
     FeatureSetting, HiddenArg, KernelDescriptor, KernelSignature, TargetId, ValueKind, WorkitemIds,
 };
 
-use crate::exec::inst::Code;
+use crate::exec::inst::{Code, Host};
 use crate::host::config::MachineConfig;
 use crate::host::hostcall::{Hostcall, PRINTF_SIZE, Printer, PrintfBuffer};
 use crate::host::program;
@@ -57,6 +58,36 @@ pub struct Dispatch<'a> {
     /// Whether the kernel is told that its workgroups can wait for each other (`cooperative_groups::grid_group::is_valid`).
     /// They can in any dispatch: the emulator gives each workgroup that waits its turn.
     pub cooperative: bool,
+}
+
+/// Where a queue has what a kernel gets: a kernel dispatch packet of HSA's, which the host has written with all arguments, the hidden ones
+/// among them. The addresses are those of the machine's memory.
+#[derive(Clone)]
+pub struct QueuePacket {
+    /// The address of the packet.
+    pub packet: u64,
+    /// The address of the queue's `amd_queue_t`.
+    pub queue: u64,
+    /// The address of the kernarg segment.
+    pub kernarg: u64,
+    /// Called when a wave interrupts the host (`s_sendmsg`), as it does after it has written a signal.
+    pub interrupt: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl fmt::Debug for QueuePacket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let QueuePacket { packet, queue, kernarg, interrupt: _ } = self;
+        write!(f, "QueuePacket {{ packet: {packet:#x}, queue: {queue:#x}, kernarg: {kernarg:#x} }}")
+    }
+}
+
+/// Interrupts the host, which serves what it finds.
+struct Interrupting(Arc<dyn Fn() + Send + Sync>);
+
+impl Host for Interrupting {
+    fn serve(&self) {
+        (self.0)();
+    }
 }
 
 /// Whether SRAM-ECC is on: as the code says, or else the device. gfx942 and gfx950 always have it, gfx11 never.
@@ -163,15 +194,36 @@ struct Layout {
     heap: u64,
 }
 
+/// Where a kernel finds its packet, queue and arguments.
+#[derive(Clone, Copy)]
+struct Places {
+    packet: u64,
+    queue: u64,
+    kernarg: u64,
+}
+
 /// The memory that a dispatch has for itself, with the buffers through which the kernel calls the host.
 struct OwnMemory {
     block: Arc<DispatchMemory>,
     layout: Layout,
-    hostcall: Option<Arc<Hostcall>>,
+    places: Places,
+    host: Option<Arc<dyn Host>>,
     printf: Option<PrintfBuffer>,
 }
 
 impl OwnMemory {
+    /// None: what the kernel gets is in the memory of the queue.
+    fn of_queue(at: &QueuePacket) -> Result<OwnMemory> {
+        let QueuePacket { packet, queue, kernarg, interrupt } = at.clone();
+        Ok(OwnMemory {
+            block: Arc::new(DispatchMemory::new(BLOCK_BASE, 0)?),
+            layout: Layout { hostcall: 0, printf: 0, heap: 0 },
+            places: Places { packet, queue, kernarg },
+            host: Some(Arc::new(Interrupting(interrupt))),
+            printf: None,
+        })
+    }
+
     /// `waves` is the number of waves of a whole workgroup.
     fn new(
         program: &program::Inner,
@@ -194,15 +246,17 @@ impl OwnMemory {
             let formats = program.object().printf_formats();
             PrintfBuffer::new(Arc::clone(&block), printf_at, printer.clone(), formats)
         });
-        let hostcall = calls_host.then(|| {
-            Arc::new(Hostcall::new(Arc::clone(&block), hostcall_at, all_waves, Arc::clone(space), printer))
+        let host = calls_host.then(|| {
+            let space = Arc::clone(space);
+            Arc::new(Hostcall::new(Arc::clone(&block), hostcall_at, all_waves, space, printer)) as Arc<dyn Host>
         });
         let has_heap = k.hidden_arg(HiddenArg::HeapV1).is_some();
         let heap = if has_heap { space.device_heap()? } else { 0 };
         Ok(OwnMemory {
             block,
             layout: Layout { hostcall: hostcall_at, printf: printf_at, heap },
-            hostcall,
+            places: Places { packet: PACKET, queue: QUEUE, kernarg: KERNARG },
+            host,
             printf,
         })
     }
@@ -245,12 +299,13 @@ fn mode(kd: &KernelDescriptor, target: Target) -> Mode {
     }
 }
 
-/// Returns the SGPRs with which each wave begins. `block` has the kernarg segment.
+/// Returns the SGPRs with which each wave begins. `load` reads a dword of the kernarg segment.
 fn user_sgprs(
     kd: &KernelDescriptor,
     (target, lanes): (Target, u32),
     scratch: u32,
-    block: &DispatchMemory,
+    places: Places,
+    load: impl Fn(u64) -> Option<u32>,
 ) -> Vec<u32> {
     let mut sgprs = Vec::with_capacity(16);
     let mut push64 = |v: u64| sgprs.extend([v as u32, (v >> 32) as u32]);
@@ -260,9 +315,9 @@ fn user_sgprs(
         push64(u64::from(scratch * lanes) | scratch_word3(target, lanes) << 32);
     }
     for (enabled, value) in [
-        (kd.dispatch_ptr(), PACKET),
-        (kd.queue_ptr(), QUEUE),
-        (kd.kernarg_segment_ptr(), KERNARG),
+        (kd.dispatch_ptr(), places.packet),
+        (kd.queue_ptr(), places.queue),
+        (kd.kernarg_segment_ptr(), places.kernarg),
         (kd.dispatch_id(), 0),
         (kd.flat_scratch_init(), SCRATCH_BASE),
     ] {
@@ -275,7 +330,7 @@ fn user_sgprs(
     }
     for n in 0..kd.preload_length() {
         let offset = u64::from(kd.preload_offset() + n) * 4;
-        sgprs.push(block.range().load_u32(KERNARG + offset).unwrap_or(0));
+        sgprs.push(load(places.kernarg + offset).unwrap_or(0));
     }
     sgprs.resize(kd.user_sgpr_count() as usize, 0);
     sgprs
@@ -285,7 +340,8 @@ fn user_sgprs(
 pub(crate) struct DispatchSetup {
     pub(crate) decoded: Arc<program::Decoded>,
     pub(crate) block: Arc<DispatchMemory>,
-    pub(crate) hostcall: Option<Arc<Hostcall>>,
+    /// Serves the kernel's calls to the host.
+    pub(crate) host: Option<Arc<dyn Host>>,
     pub(crate) printf: Option<PrintfBuffer>,
     /// The index of the first instruction.
     entry: u32,
@@ -333,12 +389,14 @@ pub(crate) struct WorkItems {
 }
 
 impl DispatchSetup {
+    /// `at` is where the kernel finds what it gets; `None` if the dispatch has memory of its own for that.
     pub(crate) fn new(
         program: &program::Inner,
         config: &MachineConfig,
         space: &Arc<AddressSpace>,
         d: &Dispatch<'_>,
         remainder: [u32; 3],
+        at: Option<&QueuePacket>,
     ) -> Result<DispatchSetup> {
         let kernels = program.object().kernels();
         let Some(k) = kernels.get(d.kernel) else {
@@ -359,18 +417,31 @@ impl DispatchSetup {
             ));
         }
         let private = PrivateMemory::of(k, config, lanes)?;
-        let memory = OwnMemory::new(program, k, d, waves, space, config.printer.clone())?;
+        let memory = match at {
+            Some(at) => OwnMemory::of_queue(at)?,
+            None => {
+                let own = OwnMemory::new(program, k, d, waves, space, config.printer.clone())?;
+                own.block.range().write_bytes(KERNARG, d.kernarg);
+                write_hidden(k, d, remainder, &own.layout, &own.block);
+                write_packet(program, k, d, remainder, [lds, private.bytes], &own.block);
+                own
+            }
+        };
         let block = memory.block;
-        block.range().write_bytes(KERNARG, d.kernarg);
-        write_hidden(k, d, remainder, &memory.layout, &block);
-        write_packet(program, k, d, remainder, [lds, private.bytes], &block);
+        let load = |address| match at {
+            None => block.range().load_u32(address),
+            Some(_) => {
+                let mut dword = [0; 4];
+                space.read(address, &mut dword).is_ok().then(|| u32::from_le_bytes(dword))
+            }
+        };
         let decoded = Arc::clone(program.decoded(d.kernel)?);
         Ok(DispatchSetup {
             entry: entry(program, &decoded.code, k)?,
             decoded,
-            user_sgprs: user_sgprs(kd, (target, lanes), private.bytes, &block),
+            user_sgprs: user_sgprs(kd, (target, lanes), private.bytes, memory.places, load),
             block,
-            hostcall: memory.hostcall,
+            host: memory.host,
             printf: memory.printf,
             ids: match target.is_gfx12() {
                 true => [false; 3],

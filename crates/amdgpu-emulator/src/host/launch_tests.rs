@@ -24,7 +24,7 @@ fn setup(object: &[u8], block: [u32; 3], remainder: [u32; 3]) -> Result<Dispatch
     assert_eq!(program.inner.target(), Target::Gfx11);
     let dispatch =
         Dispatch { kernel: 0, grid: [3, 5, 7], block, dynamic_lds: 0, kernarg: &[], cooperative: false };
-    DispatchSetup::new(&program.inner, &MachineConfig::default(), &space, &dispatch, remainder)
+    DispatchSetup::new(&program.inner, &MachineConfig::default(), &space, &dispatch, remainder, None)
 }
 
 /// Returns a wave at the entry, whose registers were all ones before.

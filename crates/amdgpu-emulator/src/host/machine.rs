@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use code_object::CodeObject;
 
 use crate::host::config::MachineConfig;
-use crate::host::launch::{Dispatch, DispatchSetup};
+use crate::host::launch::{Dispatch, DispatchSetup, QueuePacket};
 use crate::host::program::LoadedProgram;
 use crate::host::run::{DispatchStats, Job};
 use crate::host::workgroup::WorkgroupCache;
@@ -165,7 +165,34 @@ impl Machine {
         remainder: [u32; 3],
         blocks: Arc<BlockTable>,
     ) -> Result<DispatchStats> {
-        let setup = DispatchSetup::new(&program.inner, &self.config, &self.memory, dispatch, remainder)?;
+        self.run(program, dispatch, remainder, blocks, None)
+    }
+
+    /// As [`dispatch`](Self::dispatch), for a packet of a queue, of which `dispatch` and `remainder` are the sizes. The kernel gets the
+    /// arguments that are in the memory of the packet; those of `dispatch` are ignored.
+    ///
+    /// # Errors
+    /// The same as those of [`dispatch`](Self::dispatch).
+    pub fn dispatch_packet(
+        &self,
+        program: &LoadedProgram,
+        dispatch: &Dispatch<'_>,
+        remainder: [u32; 3],
+        at: &QueuePacket,
+    ) -> Result<DispatchStats> {
+        self.run(program, dispatch, remainder, self.memory.blocks().capture(), Some(at))
+    }
+
+    fn run(
+        &self,
+        program: &LoadedProgram,
+        dispatch: &Dispatch<'_>,
+        remainder: [u32; 3],
+        blocks: Arc<BlockTable>,
+        at: Option<&QueuePacket>,
+    ) -> Result<DispatchStats> {
+        let (inner, memory) = (&program.inner, &self.memory);
+        let setup = DispatchSetup::new(inner, &self.config, memory, dispatch, remainder, at)?;
         let infos = || setup.decoded.infos();
         let sanitizer = self.config.sanitize.then(|| {
             Arc::new(Sanitizer::new(

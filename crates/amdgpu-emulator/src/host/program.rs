@@ -2,6 +2,7 @@
 //! code.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use amdgpu_isa::Target;
@@ -100,6 +101,17 @@ impl LoadedProgram {
     /// Returns the signatures of the kernels, in the order of their numbers.
     pub fn kernels(&self) -> &[KernelSignature] {
         self.inner.object().kernels()
+    }
+
+    /// Returns the guest address of the descriptor of the kernel with a number, which HSA calls the kernel's object.
+    pub fn kernel_object(&self, kernel: usize) -> Option<u64> {
+        self.kernels().get(kernel).map(|kernel| self.inner.guest(kernel.descriptor.address))
+    }
+
+    /// Returns the guest addresses of all that was loaded.
+    pub fn addresses(&self) -> Range<u64> {
+        let range = self.inner.object().image_range();
+        self.inner.guest(range.start)..self.inner.guest(range.end)
     }
 
     /// Returns the most instructions that a wave of the kernel with a number executes. `None` if that is not known before it

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::exec::inst::{ExecContext, Host, Observer, REPORTED, StopReason};
+use crate::exec::inst::{ExecContext, Observer, REPORTED, StopReason};
 use crate::exec::interpret::{run_wave, run_wave_observed};
 use crate::exec::notices::{NoticeMap, Notices};
 use crate::host::config::{Interrupt, MachineConfig};
@@ -506,7 +506,7 @@ impl Job {
             count: 0,
             ticks: 0,
             workgroup: [0; 3],
-            host: self.setup.hostcall.clone().map(|hostcall| hostcall as Arc<dyn Host>),
+            host: self.setup.host.clone(),
             gws: Arc::clone(&self.gws),
             barrier: SplitBarrier::default(),
             notices: Notices {

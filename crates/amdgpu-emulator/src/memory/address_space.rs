@@ -65,6 +65,9 @@ pub(super) struct Inner {
     tracked: bool,
     /// What kernels can access behind new allocations.
     bounds: Bounds,
+    /// Whether the process has new allocations at their own addresses.
+    #[cfg(target_os = "linux")]
+    at_own_addresses: bool,
 }
 
 /// The memory of a machine: device allocations, and host ranges that are mapped at their own addresses.
@@ -108,6 +111,8 @@ impl AddressSpace {
                 snapshot: None,
                 tracked: false,
                 bounds: Bounds::Strict,
+                #[cfg(target_os = "linux")]
+                at_own_addresses: false,
             }),
             capacity,
             blocks: Arc::default(),
@@ -119,6 +124,16 @@ impl AddressSpace {
     #[must_use]
     pub fn with_blocks(self, blocks: Arc<Blocks>) -> AddressSpace {
         AddressSpace { blocks, ..self }
+    }
+
+    /// Gives the process all allocations at their own addresses, as it sees the memory of a device whose bus shows all of it. The process
+    /// reads and writes an allocation through its address until it is freed; while a dispatch runs that accesses the same bytes, through
+    /// atomic operations alone.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn at_own_addresses(self) -> AddressSpace {
+        self.lock().at_own_addresses = true;
+        self
     }
 
     /// Returns the blocks of divided allocations.
@@ -148,7 +163,11 @@ impl AddressSpace {
                 "an allocation's alignment of {align}: not a power of two up to 2 MiB"
             )));
         }
-        self.alloc_backed(bytes, align, true, Backing::zeroed)
+        #[cfg(target_os = "linux")]
+        if self.lock().at_own_addresses {
+            return self.alloc_backed(bytes, align.max(PAGE), true, Backing::zeroed_at);
+        }
+        self.alloc_backed(bytes, align, true, |_, bytes| Backing::zeroed(bytes))
     }
 
     /// Allocates device memory whose bytes are the first of a file. Other processes that map the file access the same
@@ -161,7 +180,7 @@ impl AddressSpace {
     /// The file has as many bytes until the allocation is freed and no dispatch runs that began before.
     pub unsafe fn alloc_file(&self, file: &File, bytes: u64) -> Result<u64> {
         // SAFETY: the caller's promise.
-        let map = |bytes| unsafe { Backing::of_file(file, bytes) };
+        let map = |_, bytes| unsafe { Backing::of_file(file, bytes) };
         let address = self.alloc_backed(bytes, MIN_ALIGN, true, map)?;
         self.count_as_written(address, bytes);
         Ok(address)
@@ -176,7 +195,7 @@ impl AddressSpace {
     /// As for [`alloc_file`](Self::alloc_file).
     pub unsafe fn open_file(&self, file: &File, bytes: u64) -> Result<u64> {
         // SAFETY: the caller's promise.
-        let map = |bytes| unsafe { Backing::of_file(file, bytes) };
+        let map = |_, bytes| unsafe { Backing::of_file(file, bytes) };
         let address = self.alloc_backed(bytes, MIN_ALIGN, false, map)?;
         self.count_as_written(address, bytes);
         Ok(address)
@@ -208,13 +227,13 @@ impl AddressSpace {
         Ok(())
     }
 
-    /// Allocates memory that `make` makes, with as many bytes as it is told.
+    /// Allocates memory that `make` makes, for the address and with as many bytes as it is told.
     fn alloc_backed(
         &self,
         bytes: u64,
         align: u64,
         counts: bool,
-        make: impl FnOnce(usize) -> Option<Backing>,
+        make: impl FnOnce(u64, usize) -> Option<Backing>,
     ) -> Result<u64> {
         let mut inner = self.lock();
         let free = self.capacity - inner.used;
@@ -226,7 +245,7 @@ impl AddressSpace {
         let (Some(base), Some(len)) = (inner.find_gap(bytes, align), inner.bounds.accessible(bytes)) else {
             return Err(out_of_memory);
         };
-        let Some(backing) = usize::try_from(len).ok().and_then(make) else {
+        let Some(backing) = usize::try_from(len).ok().and_then(|len| make(base, len)) else {
             return Err(out_of_memory);
         };
         let shadow = if inner.tracked {
@@ -345,20 +364,32 @@ impl AddressSpace {
         let Some(len) = len.filter(|len| bytes != 0 && base.checked_add(*len).is_some()) else {
             return Err(Error::InvalidArgument(format!("a host range of {bytes} bytes at {base:#x}")));
         };
-        let backing = Arc::new(Backing::of_caller(ptr));
-        inner.insert(Region {
-            base,
-            len,
-            bytes,
-            counted: 0,
-            has_pages,
-            divided: false,
-            is_fine: true,
-            shared: false,
-            mapped: None,
-            backing,
-            shadow: None,
-        })?;
+        inner.insert(Region { len, has_pages, ..Region::of_host(base, bytes, ptr) })?;
+        Ok(base)
+    }
+
+    /// As [`map_host`](Self::map_host), at an address that the host's memory never has: one of those of device allocations, which has the
+    /// same place in its page as `ptr`.
+    ///
+    /// # Errors
+    /// - [`Error::InvalidArgument`] if the range is empty.
+    /// - [`Error::OutOfMemory`] if no addresses are left.
+    ///
+    /// # Safety
+    /// The same as that of [`map_host`](Self::map_host).
+    pub unsafe fn map_host_elsewhere(&self, ptr: NonNull<u8>, len: u64) -> Result<u64> {
+        refused::install();
+        let in_page = ptr.as_ptr() as u64 % PAGE;
+        if len == 0 {
+            return Err(Error::InvalidArgument("a host range of 0 bytes".into()));
+        }
+        let mut inner = self.lock();
+        let Some(gap) = len.checked_add(in_page).and_then(|bytes| inner.find_gap(bytes, PAGE)) else {
+            return Err(Error::OutOfMemory { requested: len, free: 0, total: self.capacity });
+        };
+        let base = gap + in_page;
+        inner.insert(Region::of_host(base, len, ptr))?;
+        inner.next = base + 2 * len + GUARD;
         Ok(base)
     }
 
@@ -427,14 +458,15 @@ impl AddressSpace {
         self.region(address).is_some_and(|region| region.is_read_only(address, bytes))
     }
 
-    /// Makes the device allocation at `address` accessible in `other` too, at the same address, until `other` is told
+    /// Makes the device allocation or host range at `address` accessible in `other` too, at the same address, until `other` is told
     /// to [`unshare`](Self::unshare) it. It can't be freed through `other` and doesn't count towards its capacity.
     ///
     /// # Errors
-    /// - [`Error::NotAnAllocation`] if no live device allocation of this address space begins at `address`.
+    /// - [`Error::NotAnAllocation`] if no live device allocation or host range of this address space begins at `address`.
     /// - [`Error::InvalidArgument`] if it overlaps a live range of `other`.
     pub fn share(&self, address: u64, other: &AddressSpace) -> Result<()> {
-        let region = self.lock().regions.get(&address).filter(|r| r.is_allocation()).cloned();
+        let is_own = |r: &&Region| !r.shared && r.mapped.is_none();
+        let region = self.lock().regions.get(&address).filter(is_own).cloned();
         let Some(region) = region else { return Err(Error::NotAnAllocation { address }) };
         let mut inner = other.lock();
         inner.insert(Region { shared: true, ..region })

@@ -1,9 +1,9 @@
 //! Guest addresses that stand for LDS or private memory. Nothing is mapped at them.
 
 /// The high dword of addresses in the LDS aperture, as in Linux's amdkfd for gfx9 (`MAKE_LDS_APP_BASE_V9`).
-pub(crate) const SHARED_BASE_HI: u32 = 0x0001_0000;
+pub const SHARED_BASE_HI: u32 = 0x0001_0000;
 /// The high dword of addresses in the aperture of private memory (`MAKE_SCRATCH_APP_BASE_V9`).
-pub(crate) const PRIVATE_BASE_HI: u32 = 0x0002_0000;
+pub const PRIVATE_BASE_HI: u32 = 0x0002_0000;
 
 /// The guest address at which kernels find private memory. Nothing is mapped there: buffer and `s_scratch` instructions
 /// recognise the address.

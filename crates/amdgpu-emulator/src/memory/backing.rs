@@ -95,6 +95,12 @@ impl Backing {
         Backing { ptr, owner: Owner::Caller }
     }
 
+    /// Allocates zeroed memory at an address of the process, which is that of a page.
+    #[cfg(target_os = "linux")]
+    pub(super) fn zeroed_at(address: u64, bytes: usize) -> Option<Backing> {
+        Reserved::zeroed_at(address, bytes).ok().map(Backing::of_reserved)
+    }
+
     /// Takes reserved addresses.
     #[cfg(target_os = "linux")]
     pub(super) fn of_reserved(reserved: Reserved) -> Backing {

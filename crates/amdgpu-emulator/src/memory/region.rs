@@ -1,6 +1,7 @@
 //! A live range of guest addresses, and what memory it has.
 
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::backing::Backing;
@@ -34,6 +35,23 @@ pub(super) struct Region {
 }
 
 impl Region {
+    /// `bytes` bytes of the host's memory at `ptr`, which kernels find at `base`.
+    pub(super) fn of_host(base: u64, bytes: u64, ptr: NonNull<u8>) -> Region {
+        Region {
+            base,
+            len: bytes,
+            bytes,
+            counted: 0,
+            has_pages: false,
+            divided: false,
+            is_fine: true,
+            shared: false,
+            mapped: None,
+            backing: Arc::new(Backing::of_caller(ptr)),
+            shadow: None,
+        }
+    }
+
     pub(super) fn is_host(&self) -> bool {
         self.backing.is_callers()
     }

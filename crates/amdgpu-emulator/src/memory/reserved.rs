@@ -29,6 +29,20 @@ impl Reserved {
         Ok(Reserved { ptr: mapped(ptr)?, bytes })
     }
 
+    /// Takes `bytes` bytes of zeroed memory at an address, which is that of a page. Fails if the process has other memory there.
+    pub(super) fn zeroed_at(address: u64, bytes: usize) -> io::Result<Reserved> {
+        let at = std::ptr::with_exposed_provenance_mut(usize::try_from(address).map_err(io::Error::other)?);
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, PRIVATE | libc::MAP_FIXED_NOREPLACE);
+        // SAFETY: the flag keeps other memory of the process as it is.
+        let ptr = mapped(unsafe { libc::mmap(at, bytes, access, flags, -1, 0) })?;
+        let reserved = Reserved { ptr, bytes };
+        // Kernels older than Linux 4.17 take the address as a wish.
+        if ptr.as_ptr().cast() != at {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        Ok(reserved)
+    }
+
     pub(super) fn ptr(&self) -> NonNull<u8> {
         self.ptr
     }

@@ -5,15 +5,21 @@ mod table;
 
 use crate::abi::{Code, call};
 
-/// What a function that does nothing returns besides a status.
-type Number = u64;
+/// A function whose result is no status.
+macro_rules! plain {
+    ($library:ident $name:ident $body:ident ($($arg:ident: $type:ty),*) $result:ty) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($arg: $type),*) -> $result {
+            crate::abi::plain(|| bodies::$library::$body($($arg),*))
+        }
+    };
+}
 
 macro_rules! exported {
     ($($library:ident $version:ident
         answered {$($name:ident($($arg:ident: $type:ty),*);)*}
         refused {$($refused:ident)*}
-        zero {$($zero:ident)*}
-        void {$($void:ident)*}
+        plain {$($body:ident $plain_args:tt -> $result:ty {$($plain:ident)*})*}
     )*) => {$(
         mod $library {
             use super::*;
@@ -32,33 +38,30 @@ macro_rules! exported {
                     Status::NOT_SUPPORTED
                 }
             )*
-            $(
-                #[unsafe(no_mangle)]
-                extern "C" fn $zero() -> Number {
-                    0
-                }
-            )*
-            $(
-                #[unsafe(no_mangle)]
-                extern "C" fn $void() {}
-            )*
+            $($(plain! { $library $plain $body $plain_args $result })*)*
         }
     )*};
 }
 
 /// The bodies of each library, and what their rows name.
 mod bodies {
-    /// A pointer that is not used.
-    pub(crate) type Ignored = *mut std::ffi::c_void;
-
     pub(super) mod hsa {
-        pub(crate) use super::Ignored;
-        pub(crate) use crate::abi::{Out, StaticText, Text};
+        pub(crate) use crate::abi::{Array, Ignored, Out, StaticText, Text};
         pub(crate) use crate::hsa::agent::*;
+        pub(crate) use crate::hsa::allocations::*;
         pub(crate) use crate::hsa::cache::*;
+        pub(crate) use crate::hsa::copies::*;
+        pub(crate) use crate::hsa::events::*;
+        pub(crate) use crate::hsa::executable::*;
+        pub(crate) use crate::hsa::handlers::*;
         pub(crate) use crate::hsa::isa::*;
         pub(crate) use crate::hsa::memory::*;
+        pub(crate) use crate::hsa::pointers::*;
+        pub(crate) use crate::hsa::profiling::*;
+        pub(crate) use crate::hsa::queue::*;
         pub(crate) use crate::hsa::runtime::*;
+        pub(crate) use crate::hsa::signal::*;
+        pub(crate) use crate::hsa::signal_operations::*;
         pub(crate) use crate::hsa::status::*;
         pub(crate) use crate::hsa::value::Place;
         pub(crate) use crate::hsa::{Callback, Data};
@@ -70,7 +73,7 @@ mod bodies {
     }
 
     pub(super) mod amd_smi {
-        pub(crate) use crate::abi::{Out, StaticText};
+        pub(crate) use crate::abi::{Ignored, Out, StaticText};
         pub(crate) use crate::smi::amd::*;
     }
 }

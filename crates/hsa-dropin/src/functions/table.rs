@@ -1,8 +1,8 @@
 //! The functions of AMD's libraries below HIP, by the library.
 //!
-//! A row of `answered` is a function with a body of the same name. The others do nothing: those of `refused` return that they are not
-//! supported, those of `zero` a number, 0, and those of `void` nothing. `functions/mod.rs` makes them functions; `build.rs`
-//! reads their names. The lists are those of Debian's libhsa-runtime64 5.2.3 and 7.2.4 and of ROCr's hsacore.so.def of September 2026; of
+//! A row of `answered` is a function with a body of the same name. Those of `refused` return that they are not supported. A row of `plain`
+//! is a body whose result is no status, and the functions that do that: they differ in the order that they promise for other memory, and all
+//! have the strongest. `functions/mod.rs` makes them functions; `build.rs` reads their names. The lists are those of Debian's libhsa-runtime64 5.2.3 and 7.2.4 and of ROCr's hsacore.so.def of September 2026; of
 //! Debian's librocm_smi64 5.2.3, 6.4.1 and 7.2.4; and of amdsmi.h of ROCm 6.3, the Python package amdsmi 7.0.2 and its newer sources.
 //!
 //! The symbol version of HSA's functions is ROCr's. Those of system management have none in AMD's libraries; programs that ask
@@ -12,10 +12,11 @@
 #[allow(unused_macros, reason = "build.rs uses it")]
 macro_rules! names {
     ($($library:ident $version:ident
-        answered {$($name:ident $args:tt;)*} refused {$($refused:ident)*} zero {$($zero:ident)*} void {$($void:ident)*})*) => {
+        answered {$($name:ident $args:tt;)*} refused {$($refused:ident)*}
+        plain {$($body:ident $plain_args:tt -> $result:ty {$($plain:ident)*})*})*) => {
         &[$((
             stringify!($version),
-            &[$(stringify!($name),)* $(stringify!($refused),)* $(stringify!($zero),)* $(stringify!($void),)*],
+            &[$(stringify!($name),)* $(stringify!($refused),)* $($(stringify!($plain),)*)*],
         )),*]
     };
 }
@@ -33,8 +34,8 @@ hsa ROCR_1
         hsa_system_major_extension_supported(
             extension: u16, major: u16, minor: Out<u16>, result: Out<bool>
         );
-        hsa_system_get_extension_table(extension: u16, major: u16, minor: u16, table: Ignored);
-        hsa_system_get_major_extension_table(extension: u16, major: u16, bytes: usize, table: Ignored);
+        hsa_system_get_extension_table(extension: u16, major: u16, minor: u16, table: Out<u64>);
+        hsa_system_get_major_extension_table(extension: u16, major: u16, bytes: usize, table: Out<u64>);
         hsa_extension_get_name(extension: u16, name: Out<StaticText>);
         hsa_status_string(status: Status, text: Out<StaticText>);
         hsa_iterate_agents(callback: Callback<Agent>, data: Data);
@@ -59,95 +60,215 @@ hsa ROCR_1
         hsa_region_get_info(region: Pool, number: u32, value: Place);
         hsa_amd_memory_pool_get_info(pool: Pool, number: u32, value: Place);
         hsa_amd_agent_memory_pool_get_info(agent: Agent, pool: Pool, number: u32, value: Place);
+        hsa_signal_create(initial: i64, count: u32, consumers: Ignored, signal: Out<Signal>);
+        hsa_amd_signal_create(initial: i64, count: u32, consumers: Ignored, attributes: u64, signal: Out<Signal>);
+        hsa_signal_destroy(signal: Signal);
+        hsa_amd_signal_value_pointer(signal: Signal, pointer: Out<u64>);
+        hsa_amd_signal_async_handler(
+            signal: Signal, condition: u32, compare: i64, handler: Handler, data: Data
+        );
+        hsa_amd_async_function(function: Function, data: Data);
+        hsa_queue_create(
+            agent: Agent, size: u32, kind: u32, callback: QueueCallback, data: Data, private_bytes: u32,
+            group_bytes: u32, queue: Out<QueuePointer>
+        );
+        hsa_queue_destroy(queue: QueuePointer);
+        hsa_queue_inactivate(queue: QueuePointer);
+        hsa_amd_queue_get_info(queue: QueuePointer, attribute: u32, value: Place);
+        hsa_amd_queue_set_priority(queue: QueuePointer, priority: u32);
+        hsa_amd_queue_cu_set_mask(queue: QueuePointer, count: u32, mask: Out<u32>);
+        hsa_amd_queue_cu_get_mask(queue: QueuePointer, count: u32, mask: Out<u32>);
+        hsa_amd_profiling_set_profiler_enabled(queue: QueuePointer, enable: i32);
+        hsa_amd_profiling_async_copy_enable(enable: bool);
+        hsa_amd_profiling_get_dispatch_time(agent: Agent, signal: Signal, time: Out<Period>);
+        hsa_amd_profiling_get_async_copy_time(signal: Signal, time: Out<Period>);
+        hsa_amd_profiling_convert_tick_to_system_domain(agent: Agent, tick: u64, system: Out<u64>);
+        hsa_amd_enable_logging(flags: Ignored, file: Ignored);
+        hsa_amd_register_system_event_handler(handler: EventHandler, data: Data);
+        hsa_amd_agent_set_async_scratch_limit(agent: Agent, bytes: usize);
+        hsa_amd_coherency_set_type(agent: Agent, kind: u32);
+        hsa_amd_coherency_get_type(agent: Agent, kind: Out<u32>);
+        hsa_amd_memory_pool_allocate(pool: Pool, bytes: usize, flags: u32, pointer: Out<u64>);
+        hsa_amd_memory_pool_free(pointer: u64);
+        hsa_memory_allocate(pool: Pool, bytes: usize, pointer: Out<u64>);
+        hsa_memory_free(pointer: u64);
+        hsa_memory_register(pointer: u64, bytes: usize);
+        hsa_memory_deregister(pointer: u64, bytes: usize);
+        hsa_memory_assign_agent(pointer: u64, agent: Agent, access: u32);
+        hsa_memory_copy(to: u64, from: u64, bytes: usize);
+        hsa_amd_memory_fill(pointer: u64, value: u32, count: usize);
+        hsa_amd_agents_allow_access(count: u32, agents: Array<Agent>, flags: Ignored, pointer: u64);
+        hsa_amd_memory_pool_can_migrate(from: Pool, to: Pool, result: Out<bool>);
+        hsa_amd_memory_lock(
+            host: u64, bytes: usize, agents: Array<Agent>, count: i32, pointer: Out<u64>
+        );
+        hsa_amd_memory_lock_to_pool(
+            host: u64, bytes: usize, agents: Array<Agent>, count: i32, pool: Pool, flags: u32, pointer: Out<u64>
+        );
+        hsa_amd_memory_unlock(host: u64);
+        hsa_amd_pointer_info(
+            pointer: u64, info: Out<u8>, allocate: Allocate, count: Out<u32>, agents: Out<u64>
+        );
+        hsa_amd_pointer_info_set_userdata(pointer: u64, data: u64);
+        hsa_amd_memory_async_copy(
+            to: u64, to_agent: Agent, from: u64, from_agent: Agent, bytes: usize, count: u32,
+            after: Array<Signal>, done: Signal
+        );
+        hsa_amd_memory_async_copy_on_engine(
+            to: u64, to_agent: Agent, from: u64, from_agent: Agent, bytes: usize, count: u32,
+            after: Array<Signal>, done: Signal, engine: u32, force: bool
+        );
+        hsa_amd_memory_async_copy_rect(
+            to: Array<Pitched>, to_offset: Array<Size>, from: Array<Pitched>, from_offset: Array<Size>,
+            size: Array<Size>, agent: Agent, direction: u32, count: u32, after: Array<Signal>, done: Signal
+        );
+        hsa_amd_memory_copy_engine_status(to: Agent, from: Agent, mask: Out<u32>);
+        hsa_amd_memory_get_preferred_copy_engine(to: Agent, from: Agent, mask: Out<u32>);
+        hsa_code_object_reader_create_from_memory(code: Array<u8>, bytes: usize, reader: Out<Reader>);
+        hsa_code_object_reader_create_from_file(file: i32, reader: Out<Reader>);
+        hsa_code_object_reader_destroy(reader: Reader);
+        hsa_executable_create(profile: u32, state: u32, options: Ignored, executable: Out<Executable>);
+        hsa_executable_create_alt(profile: u32, rounding: u32, options: Ignored, executable: Out<Executable>);
+        hsa_executable_destroy(executable: Executable);
+        hsa_executable_load_agent_code_object(
+            executable: Executable, agent: Agent, reader: Reader, options: Ignored, loaded: Out<Loaded>
+        );
+        hsa_executable_freeze(executable: Executable, options: Ignored);
+        hsa_executable_validate(executable: Executable, result: Out<u32>);
+        hsa_executable_validate_alt(executable: Executable, options: Ignored, result: Out<u32>);
+        hsa_executable_get_info(executable: Executable, attribute: u32, value: Place);
+        hsa_executable_get_symbol(
+            executable: Executable, module: Ignored, name: Text, agent: Agent, convention: i32,
+            symbol: Out<Symbol>
+        );
+        hsa_executable_get_symbol_by_name(
+            executable: Executable, name: Text, agent: Array<Agent>, symbol: Out<Symbol>
+        );
+        hsa_executable_iterate_symbols(executable: Executable, callback: SymbolCallback, data: Data);
+        hsa_executable_iterate_agent_symbols(
+            executable: Executable, agent: Agent, callback: AgentSymbolCallback, data: Data
+        );
+        hsa_executable_iterate_program_symbols(executable: Executable, callback: SymbolCallback, data: Data);
+        hsa_executable_agent_global_variable_define(
+            executable: Executable, agent: Agent, name: Text, address: u64
+        );
+        hsa_executable_symbol_get_info(symbol: Symbol, attribute: u32, value: Place);
     }
     refused {
-        hsa_agent_get_exception_policies hsa_amd_agent_preload hsa_amd_agent_set_async_scratch_limit
-        hsa_amd_agents_allow_access hsa_amd_ais_file_read hsa_amd_ais_file_write hsa_amd_async_function
-        hsa_amd_coherency_get_type hsa_amd_coherency_set_type hsa_amd_counted_queue_acquire
-        hsa_amd_counted_queue_release hsa_amd_deregister_deallocation_callback hsa_amd_enable_logging
-        hsa_amd_image_create hsa_amd_image_get_info_max_dim hsa_amd_interop_map_buffer
-        hsa_amd_interop_unmap_buffer hsa_amd_ipc_memory_attach hsa_amd_ipc_memory_create
-        hsa_amd_ipc_memory_detach hsa_amd_ipc_signal_attach hsa_amd_ipc_signal_create
-        hsa_amd_memory_async_batch_copy hsa_amd_memory_async_copy hsa_amd_memory_async_copy_on_engine
-        hsa_amd_memory_async_copy_rect hsa_amd_memory_copy_engine_status hsa_amd_memory_fill
-        hsa_amd_memory_get_preferred_copy_engine hsa_amd_memory_lock hsa_amd_memory_lock_to_pool
-        hsa_amd_memory_migrate hsa_amd_memory_pool_allocate hsa_amd_memory_pool_can_migrate
-        hsa_amd_memory_pool_free hsa_amd_memory_unlock hsa_amd_pointer_info
-        hsa_amd_pointer_info_set_userdata hsa_amd_portable_close_dmabuf hsa_amd_portable_export_dmabuf
-        hsa_amd_portable_export_dmabuf_v2 hsa_amd_profiling_async_copy_enable
-        hsa_amd_profiling_convert_tick_to_system_domain hsa_amd_profiling_get_async_copy_time
-        hsa_amd_profiling_get_dispatch_time hsa_amd_profiling_set_profiler_enabled hsa_amd_queue_cu_get_mask
-        hsa_amd_queue_cu_set_mask hsa_amd_queue_get_info hsa_amd_queue_set_priority
-        hsa_amd_register_deallocation_callback hsa_amd_register_system_event_handler
-        hsa_amd_sdma_queue_create hsa_amd_sdma_queue_destroy hsa_amd_sdma_queue_get_info
-        hsa_amd_sdma_queue_ring_doorbell hsa_amd_signal_async_handler hsa_amd_signal_create
-        hsa_amd_signal_get_event_id hsa_amd_signal_value_pointer hsa_amd_spm_acquire hsa_amd_spm_release
-        hsa_amd_spm_set_dest_buffer hsa_amd_svm_attributes_get hsa_amd_svm_attributes_set
-        hsa_amd_svm_discard_batch_async hsa_amd_svm_prefetch_async hsa_amd_vmem_address_free
-        hsa_amd_vmem_address_reserve hsa_amd_vmem_address_reserve_align hsa_amd_vmem_export_shareable_handle
-        hsa_amd_vmem_get_access hsa_amd_vmem_get_alloc_properties_from_handle hsa_amd_vmem_handle_create
+        hsa_agent_get_exception_policies hsa_amd_agent_preload hsa_amd_ais_file_read hsa_amd_ais_file_write
+        hsa_amd_counted_queue_acquire hsa_amd_counted_queue_release
+        hsa_amd_deregister_deallocation_callback  hsa_amd_image_create
+        hsa_amd_image_get_info_max_dim hsa_amd_interop_map_buffer hsa_amd_interop_unmap_buffer
+        hsa_amd_ipc_memory_attach hsa_amd_ipc_memory_create hsa_amd_ipc_memory_detach
+        hsa_amd_ipc_signal_attach hsa_amd_ipc_signal_create hsa_amd_memory_async_batch_copy
+        hsa_amd_memory_migrate hsa_amd_portable_close_dmabuf hsa_amd_portable_export_dmabuf
+        hsa_amd_portable_export_dmabuf_v2 hsa_amd_register_deallocation_callback hsa_amd_sdma_queue_create
+        hsa_amd_sdma_queue_destroy hsa_amd_sdma_queue_get_info hsa_amd_sdma_queue_ring_doorbell
+        hsa_amd_signal_get_event_id hsa_amd_spm_acquire hsa_amd_spm_release hsa_amd_spm_set_dest_buffer
+        hsa_amd_svm_attributes_get hsa_amd_svm_attributes_set hsa_amd_svm_discard_batch_async
+        hsa_amd_svm_prefetch_async hsa_amd_vmem_address_free hsa_amd_vmem_address_reserve
+        hsa_amd_vmem_address_reserve_align hsa_amd_vmem_export_shareable_handle hsa_amd_vmem_get_access
+        hsa_amd_vmem_get_alloc_properties_from_handle hsa_amd_vmem_handle_create
         hsa_amd_vmem_handle_release hsa_amd_vmem_import_shareable_handle hsa_amd_vmem_map
         hsa_amd_vmem_retain_alloc_handle hsa_amd_vmem_set_access hsa_amd_vmem_unmap
         hsa_code_object_deserialize hsa_code_object_destroy hsa_code_object_get_info
         hsa_code_object_get_symbol hsa_code_object_get_symbol_from_name hsa_code_object_iterate_symbols
-        hsa_code_object_reader_create_from_file hsa_code_object_reader_create_from_memory
-        hsa_code_object_reader_destroy hsa_code_object_serialize hsa_code_symbol_get_info
-        hsa_executable_agent_global_variable_define hsa_executable_create hsa_executable_create_alt
-        hsa_executable_destroy hsa_executable_freeze hsa_executable_get_info hsa_executable_get_symbol
-        hsa_executable_get_symbol_by_name hsa_executable_global_variable_define
-        hsa_executable_iterate_agent_symbols hsa_executable_iterate_program_symbols
-        hsa_executable_iterate_symbols hsa_executable_load_agent_code_object hsa_executable_load_code_object
-        hsa_executable_load_program_code_object hsa_executable_readonly_variable_define
-        hsa_executable_symbol_get_info hsa_executable_validate hsa_executable_validate_alt
-        hsa_ext_image_clear hsa_ext_image_copy hsa_ext_image_create hsa_ext_image_create_v2
-        hsa_ext_image_create_with_layout hsa_ext_image_data_get_info hsa_ext_image_data_get_info_v2
-        hsa_ext_image_data_get_info_with_layout hsa_ext_image_destroy hsa_ext_image_destroy_v2
-        hsa_ext_image_export hsa_ext_image_get_capability hsa_ext_image_get_capability_with_layout
-        hsa_ext_image_import hsa_ext_image_mipmap_array_get_level hsa_ext_program_add_module
-        hsa_ext_program_create hsa_ext_program_destroy hsa_ext_program_finalize hsa_ext_program_get_info
-        hsa_ext_program_iterate_modules hsa_ext_sampler_create hsa_ext_sampler_create_v2
-        hsa_ext_sampler_destroy hsa_isa_get_exception_policies hsa_isa_get_round_method hsa_memory_allocate
-        hsa_memory_assign_agent hsa_memory_copy hsa_memory_deregister hsa_memory_free hsa_memory_register
-        hsa_queue_create hsa_queue_destroy hsa_queue_inactivate hsa_signal_create hsa_signal_destroy
-        hsa_signal_group_create hsa_signal_group_destroy hsa_signal_group_wait_any_relaxed
-        hsa_signal_group_wait_any_scacquire hsa_soft_queue_create hsa_ven_amd_pcs_create
-        hsa_ven_amd_pcs_create_from_id hsa_ven_amd_pcs_destroy hsa_ven_amd_pcs_flush
+        hsa_code_object_serialize hsa_code_symbol_get_info
+        hsa_executable_global_variable_define hsa_executable_load_code_object
+        hsa_executable_load_program_code_object hsa_executable_readonly_variable_define hsa_ext_image_clear
+        hsa_ext_image_copy hsa_ext_image_create hsa_ext_image_create_v2 hsa_ext_image_create_with_layout
+        hsa_ext_image_data_get_info hsa_ext_image_data_get_info_v2 hsa_ext_image_data_get_info_with_layout
+        hsa_ext_image_destroy hsa_ext_image_destroy_v2 hsa_ext_image_export hsa_ext_image_get_capability
+        hsa_ext_image_get_capability_with_layout hsa_ext_image_import hsa_ext_image_mipmap_array_get_level
+        hsa_ext_program_add_module hsa_ext_program_create hsa_ext_program_destroy hsa_ext_program_finalize
+        hsa_ext_program_get_info hsa_ext_program_iterate_modules hsa_ext_sampler_create
+        hsa_ext_sampler_create_v2 hsa_ext_sampler_destroy hsa_isa_get_exception_policies
+        hsa_isa_get_round_method hsa_signal_group_create hsa_signal_group_destroy
+        hsa_signal_group_wait_any_relaxed hsa_signal_group_wait_any_scacquire hsa_soft_queue_create
+        hsa_ven_amd_pcs_create hsa_ven_amd_pcs_create_from_id hsa_ven_amd_pcs_destroy hsa_ven_amd_pcs_flush
         hsa_ven_amd_pcs_iterate_configuration hsa_ven_amd_pcs_start hsa_ven_amd_pcs_stop
     }
-    zero {
-        hsa_amd_signal_wait_all hsa_amd_signal_wait_any hsa_queue_add_write_index_acq_rel
-        hsa_queue_add_write_index_acquire hsa_queue_add_write_index_relaxed
-        hsa_queue_add_write_index_release hsa_queue_add_write_index_scacq_screl
-        hsa_queue_add_write_index_scacquire hsa_queue_add_write_index_screlease
-        hsa_queue_cas_write_index_acq_rel hsa_queue_cas_write_index_acquire
-        hsa_queue_cas_write_index_relaxed hsa_queue_cas_write_index_release
-        hsa_queue_cas_write_index_scacq_screl hsa_queue_cas_write_index_scacquire
-        hsa_queue_cas_write_index_screlease hsa_queue_load_read_index_acquire
-        hsa_queue_load_read_index_relaxed hsa_queue_load_read_index_scacquire
-        hsa_queue_load_write_index_acquire hsa_queue_load_write_index_relaxed
-        hsa_queue_load_write_index_scacquire hsa_signal_cas_acq_rel hsa_signal_cas_acquire
-        hsa_signal_cas_relaxed hsa_signal_cas_release hsa_signal_cas_scacq_screl hsa_signal_cas_scacquire
-        hsa_signal_cas_screlease hsa_signal_exchange_acq_rel hsa_signal_exchange_acquire
-        hsa_signal_exchange_relaxed hsa_signal_exchange_release hsa_signal_exchange_scacq_screl
-        hsa_signal_exchange_scacquire hsa_signal_exchange_screlease hsa_signal_load_acquire
-        hsa_signal_load_relaxed hsa_signal_load_scacquire hsa_signal_wait_acquire hsa_signal_wait_relaxed
-        hsa_signal_wait_scacquire
-    }
-    void {
-        hsa_queue_store_read_index_relaxed hsa_queue_store_read_index_release
-        hsa_queue_store_read_index_screlease hsa_queue_store_write_index_relaxed
-        hsa_queue_store_write_index_release hsa_queue_store_write_index_screlease hsa_signal_add_acq_rel
-        hsa_signal_add_acquire hsa_signal_add_relaxed hsa_signal_add_release hsa_signal_add_scacq_screl
-        hsa_signal_add_scacquire hsa_signal_add_screlease hsa_signal_and_acq_rel hsa_signal_and_acquire
-        hsa_signal_and_relaxed hsa_signal_and_release hsa_signal_and_scacq_screl hsa_signal_and_scacquire
-        hsa_signal_and_screlease hsa_signal_or_acq_rel hsa_signal_or_acquire hsa_signal_or_relaxed
-        hsa_signal_or_release hsa_signal_or_scacq_screl hsa_signal_or_scacquire hsa_signal_or_screlease
-        hsa_signal_silent_store_relaxed hsa_signal_silent_store_screlease hsa_signal_store_relaxed
-        hsa_signal_store_release hsa_signal_store_screlease hsa_signal_subtract_acq_rel
-        hsa_signal_subtract_acquire hsa_signal_subtract_relaxed hsa_signal_subtract_release
-        hsa_signal_subtract_scacq_screl hsa_signal_subtract_scacquire hsa_signal_subtract_screlease
-        hsa_signal_xor_acq_rel hsa_signal_xor_acquire hsa_signal_xor_relaxed hsa_signal_xor_release
-        hsa_signal_xor_scacq_screl hsa_signal_xor_scacquire hsa_signal_xor_screlease
+    plain {
+        signal_load(signal: Signal) -> i64 {
+            hsa_signal_load_acquire hsa_signal_load_relaxed hsa_signal_load_scacquire
+        }
+        signal_store(signal: Signal, value: i64) -> () {
+            hsa_signal_store_relaxed hsa_signal_store_release hsa_signal_store_screlease
+        }
+        signal_silent_store(signal: Signal, value: i64) -> () {
+            hsa_signal_silent_store_relaxed hsa_signal_silent_store_screlease
+        }
+        signal_exchange(signal: Signal, value: i64) -> i64 {
+            hsa_signal_exchange_acq_rel hsa_signal_exchange_acquire hsa_signal_exchange_relaxed
+            hsa_signal_exchange_release hsa_signal_exchange_scacq_screl hsa_signal_exchange_scacquire
+            hsa_signal_exchange_screlease
+        }
+        signal_cas(signal: Signal, expected: i64, value: i64) -> i64 {
+            hsa_signal_cas_acq_rel hsa_signal_cas_acquire hsa_signal_cas_relaxed hsa_signal_cas_release
+            hsa_signal_cas_scacq_screl hsa_signal_cas_scacquire hsa_signal_cas_screlease
+        }
+        signal_add(signal: Signal, value: i64) -> () {
+            hsa_signal_add_acq_rel hsa_signal_add_acquire hsa_signal_add_relaxed hsa_signal_add_release
+            hsa_signal_add_scacq_screl hsa_signal_add_scacquire hsa_signal_add_screlease
+        }
+        signal_subtract(signal: Signal, value: i64) -> () {
+            hsa_signal_subtract_acq_rel hsa_signal_subtract_acquire hsa_signal_subtract_relaxed
+            hsa_signal_subtract_release hsa_signal_subtract_scacq_screl hsa_signal_subtract_scacquire
+            hsa_signal_subtract_screlease
+        }
+        signal_and(signal: Signal, value: i64) -> () {
+            hsa_signal_and_acq_rel hsa_signal_and_acquire hsa_signal_and_relaxed hsa_signal_and_release
+            hsa_signal_and_scacq_screl hsa_signal_and_scacquire hsa_signal_and_screlease
+        }
+        signal_or(signal: Signal, value: i64) -> () {
+            hsa_signal_or_acq_rel hsa_signal_or_acquire hsa_signal_or_relaxed hsa_signal_or_release
+            hsa_signal_or_scacq_screl hsa_signal_or_scacquire hsa_signal_or_screlease
+        }
+        signal_xor(signal: Signal, value: i64) -> () {
+            hsa_signal_xor_acq_rel hsa_signal_xor_acquire hsa_signal_xor_relaxed hsa_signal_xor_release
+            hsa_signal_xor_scacq_screl hsa_signal_xor_scacquire hsa_signal_xor_screlease
+        }
+        signal_wait(signal: Signal, condition: u32, compare: i64, timeout: u64, state: u32) -> i64 {
+            hsa_signal_wait_acquire hsa_signal_wait_relaxed hsa_signal_wait_scacquire
+        }
+        signal_wait_any(
+            count: u32, signals: Array<Signal>, conditions: Array<u32>, compare: Array<i64>, timeout: u64, state: u32, value: Out<i64>
+        ) -> u32 {
+            hsa_amd_signal_wait_any
+        }
+        signal_wait_all(
+            count: u32, signals: Array<Signal>, conditions: Array<u32>, compare: Array<i64>, timeout: u64, state: u32, values: Out<i64>
+        ) -> u32 {
+            hsa_amd_signal_wait_all
+        }
+        queue_load_read_index(queue: QueuePointer) -> u64 {
+            hsa_queue_load_read_index_acquire hsa_queue_load_read_index_relaxed
+            hsa_queue_load_read_index_scacquire
+        }
+        queue_load_write_index(queue: QueuePointer) -> u64 {
+            hsa_queue_load_write_index_acquire hsa_queue_load_write_index_relaxed
+            hsa_queue_load_write_index_scacquire
+        }
+        queue_store_read_index(queue: QueuePointer, value: u64) -> () {
+            hsa_queue_store_read_index_relaxed hsa_queue_store_read_index_release
+            hsa_queue_store_read_index_screlease
+        }
+        queue_store_write_index(queue: QueuePointer, value: u64) -> () {
+            hsa_queue_store_write_index_relaxed hsa_queue_store_write_index_release
+            hsa_queue_store_write_index_screlease
+        }
+        queue_add_write_index(queue: QueuePointer, value: u64) -> u64 {
+            hsa_queue_add_write_index_acq_rel hsa_queue_add_write_index_acquire
+            hsa_queue_add_write_index_relaxed hsa_queue_add_write_index_release
+            hsa_queue_add_write_index_scacq_screl hsa_queue_add_write_index_scacquire
+            hsa_queue_add_write_index_screlease
+        }
+        queue_cas_write_index(queue: QueuePointer, expected: u64, value: u64) -> u64 {
+            hsa_queue_cas_write_index_acq_rel hsa_queue_cas_write_index_acquire
+            hsa_queue_cas_write_index_relaxed hsa_queue_cas_write_index_release
+            hsa_queue_cas_write_index_scacq_screl hsa_queue_cas_write_index_scacquire
+            hsa_queue_cas_write_index_screlease
+        }
     }
 
 rocm_smi ROCM_SMI
@@ -211,8 +332,7 @@ rocm_smi ROCM_SMI
         rsmi_func_iter_next rsmi_func_iter_value_get rsmi_minmax_bandwidth_get
         rsmi_perf_determinism_mode_set rsmi_utilization_count_get rsmi_version_str_get
     }
-    zero {}
-    void {}
+    plain {}
 
 amd_smi AMD_SMI
     answered {
@@ -306,9 +426,10 @@ amd_smi AMD_SMI
         amdsmi_set_gpu_process_isolation amdsmi_set_power_cap amdsmi_set_soc_pstate amdsmi_set_xgmi_plpd
         amdsmi_stop_gpu_event_notification amdsmi_topo_get_p2p_status
     }
-    zero {}
-    void {
-        amdsmi_free_name_value_pairs
+    plain {
+        free_name_value_pairs(pairs: Ignored) -> () {
+            amdsmi_free_name_value_pairs
+        }
     }
         }
     };

@@ -4,10 +4,11 @@ use hip_driver_emulated::{system, visible};
 
 use super::cache;
 use super::isa::Isa;
-use super::runtime::{EXTENSION_BYTES, LARGE, machine};
+use super::queue::{MAX_PACKETS, MAX_QUEUES, MIN_PACKETS};
+use super::runtime::{LARGE, extension_mask, has_extension, machine};
 use super::status::Status;
 use super::value::{Place, Value};
-use super::{Callback, Data, iterate};
+use super::{Callback, Data, iterate_handles};
 use crate::abi::Out;
 use crate::machine::Machine;
 
@@ -47,7 +48,7 @@ impl Agent {
 }
 
 pub(crate) fn hsa_iterate_agents(callback: Callback<Agent>, data: Data) -> Result<(), Status> {
-    iterate(callback, data, Agent::all(machine()?))
+    iterate_handles(callback, data, Agent::all(machine()?))
 }
 
 pub(crate) fn hsa_agent_get_info(agent: Agent, attribute: u32, value: Place) -> Result<(), Status> {
@@ -89,15 +90,18 @@ fn of_hsa(machine: &Machine, kind: Kind, attribute: u32) -> Option<Value> {
         // In work-items.
         9 => Value::words(&[of_device(u32::MAX); 3]),
         10 => of_device(u32::MAX).into(),
-        // Fine-grained barriers, and queues with the sizes that they may have: there are none.
-        11..=14 => 0_u32.into(),
+        // Fine-grained barriers: none.
+        11 => 0_u32.into(),
+        12 => of_device(MAX_QUEUES).into(),
+        13 => of_device(MIN_PACKETS).into(),
+        14 => of_device(MAX_PACKETS).into(),
         // `HSA_QUEUE_TYPE_MULTI`.
         15 => 0_u32.into(),
         16 => node(kind).into(),
         17 => (if is_device { GPU } else { CPU }).into(),
         18 => Value::words(&cache::sizes(machine, kind)),
         19 => (if is_device { Isa::OF_DEVICES.0 } else { 0 }).into(),
-        20 => Value::bytes(EXTENSION_BYTES),
+        20 => extension_mask(),
         // The version of HSA's specification that an agent conforms to.
         21 | 22 => 1_u16.into(),
         _ => return None,
@@ -144,7 +148,7 @@ fn of_amd(machine: &Machine, kind: Kind, attribute: u32) -> Option<Value> {
         0xa00e => Value::bytes(16),
         0xa00f => 0_u32.into(),
         // Queues of cooperative launches.
-        0xa010 => false.into(),
+        0xa010 => device.is_some().into(),
         0xa011 => {
             Value::text(&device.map_or("CPU-XX".to_owned(), |d| format!("GPU-{}", visible::identity(d))))
         }
@@ -154,8 +158,12 @@ fn of_amd(machine: &Machine, kind: Kind, attribute: u32) -> Option<Value> {
         0xa015 => available(machine, device?).into(),
         // The counters of kernels and of the host.
         0xa016 => (if device.is_some() { COUNTER_HZ } else { super::runtime::TICKS_PER_SECOND }).into(),
-        // Microcode, engines that copy, and IOMMUs (`HSA_IOMMU_SUPPORT_NONE`).
-        0xa107..=0xa10b | 0xa110 => 0_u32.into(),
+        // Engines that copy.
+        0xa10a => of_device(2).into(),
+        // Microcode, other engines that copy, and IOMMUs (`HSA_IOMMU_SUPPORT_NONE`).
+        0xa107..=0xa109 | 0xa10b | 0xa110 => 0_u32.into(),
+        // The private memory of all waves, at most and now.
+        0xa116 | 0xa117 => u64::from(of_device(u32::MAX)).into(),
         0xa111 => of_device(hardware.dies).into(),
         0xa112 => device.map_or(0, system::gpu_id).into(),
         0xa113 => (if device.is_some() { Agent::HOST.0 } else { 0 }).into(),
@@ -173,33 +181,27 @@ fn available(machine: &Machine, device: u32) -> u64 {
     machine.properties.total_memory.saturating_sub(Machine::used_memory(device))
 }
 
-/// No agent has an extension.
-fn no_extension(agent: Agent, result: Out<bool>) -> Result<(), Status> {
-    agent.kind(machine()?)?;
-    result.set(false)
-}
-
+/// Agents have the extensions that the runtime has.
 pub(crate) fn hsa_agent_extension_supported(
-    _extension: u16,
+    extension: u16,
     agent: Agent,
-    _major: u16,
-    _minor: u16,
+    major: u16,
+    minor: u16,
     result: Out<bool>,
 ) -> Result<(), Status> {
-    no_extension(agent, result)
+    agent.kind(machine()?)?;
+    result.set(has_extension(extension, [major, minor]))
 }
 
 pub(crate) fn hsa_agent_major_extension_supported(
-    _extension: u16,
+    extension: u16,
     agent: Agent,
-    _major: u16,
+    major: u16,
     minor: Out<u16>,
     result: Out<bool>,
 ) -> Result<(), Status> {
-    if minor.is_null() {
-        return Err(Status::INVALID_ARGUMENT);
-    }
-    no_extension(agent, result)
+    agent.kind(machine()?)?;
+    super::runtime::hsa_system_major_extension_supported(extension, major, minor, result)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::agent::{Agent, Kind};
 use super::runtime::machine;
 use super::status::Status;
 use super::value::{Place, Value};
-use super::{Callback, Data, iterate};
+use super::{Callback, Data, iterate_handles};
 use crate::machine::Machine;
 
 /// The bytes of a cache line: those of devices' L2 caches, and what ROCr says of any host.
@@ -38,7 +38,7 @@ pub(crate) fn hsa_agent_iterate_caches(
     data: Data,
 ) -> Result<(), Status> {
     let machine = machine()?;
-    iterate(callback, data, all(machine, agent.kind(machine)?))
+    iterate_handles(callback, data, all(machine, agent.kind(machine)?))
 }
 
 pub(crate) fn hsa_cache_get_info(cache: Cache, attribute: u32, value: Place) -> Result<(), Status> {

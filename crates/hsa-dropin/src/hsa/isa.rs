@@ -4,7 +4,7 @@ use super::agent::{Agent, Kind, NEAR};
 use super::runtime::machine;
 use super::status::Status;
 use super::value::{Place, Value};
-use super::{Callback, Data, iterate};
+use super::{Callback, Data, iterate_handles};
 use crate::abi::{Out, Text};
 use crate::machine::Machine;
 
@@ -41,7 +41,7 @@ pub(crate) fn hsa_agent_iterate_isas(
     data: Data,
 ) -> Result<(), Status> {
     let isa = (agent.kind(machine()?)? != Kind::Host).then_some(Isa::OF_DEVICES);
-    iterate(callback, data, isa)
+    iterate_handles(callback, data, isa)
 }
 
 pub(crate) fn hsa_isa_from_name(text: Text, isa: Out<Isa>) -> Result<(), Status> {
@@ -101,7 +101,7 @@ pub(crate) fn hsa_isa_iterate_wavefronts(
 ) -> Result<(), Status> {
     machine()?;
     isa.check()?;
-    iterate(callback, data, [Wavefront::OF_DEVICES])
+    iterate_handles(callback, data, [Wavefront::OF_DEVICES])
 }
 
 pub(crate) fn hsa_wavefront_get_info(wave: Wavefront, attribute: u32, value: Place) -> Result<(), Status> {

@@ -1,10 +1,10 @@
-//! The memory of agents: HSA's regions, and AMD's memory pools, which are the same. Nothing is allocated from them yet.
+//! The memory of agents: HSA's regions, and AMD's memory pools, which are the same.
 
 use super::agent::{Agent, Kind};
 use super::runtime::machine;
 use super::status::Status;
 use super::value::{Place, Value};
-use super::{Callback, Data, iterate};
+use super::{Callback, Data, iterate_handles};
 use crate::machine::Machine;
 
 /// A `hsa_amd_memory_pool_t` or `hsa_region_t`: the number of its agent by 4, and its place among the agent's.
@@ -26,11 +26,11 @@ struct Memory {
 const GLOBAL: u32 = 0;
 const GROUP: u32 = 3;
 const KERNARG: u32 = 1;
-const FINE_GRAINED: u32 = 2;
-const COARSE_GRAINED: u32 = 4;
+pub(super) const FINE_GRAINED: u32 = 2;
+pub(super) const COARSE_GRAINED: u32 = 4;
 
 /// The bytes of a page.
-const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 
 /// The memory of an agent: of the host fine-grained, also for the arguments of kernels, and coarse-grained; of a device its own memory
 /// and LDS.
@@ -59,10 +59,18 @@ impl Pool {
     }
 }
 
+impl Pool {
+    /// The agent whose memory it is, and its flags, if memory is allocated from it.
+    pub(super) fn to_allocate_from(self, machine: &Machine) -> Option<(Agent, u32)> {
+        let memory = self.memory(machine).filter(|memory| memory.segment == GLOBAL)?;
+        Some((Agent(self.0 / 4), memory.flags))
+    }
+}
+
 fn iterate_all(agent: Agent, callback: Callback<Pool>, data: Data) -> Result<(), Status> {
     let machine = machine()?;
     let count = all(machine, agent.kind(machine)?).len();
-    iterate(callback, data, (0..count).map(|index| Pool::of(agent, index)))
+    iterate_handles(callback, data, (0..count).map(|index| Pool::of(agent, index)))
 }
 
 pub(crate) fn hsa_agent_iterate_regions(
@@ -81,6 +89,11 @@ pub(crate) fn hsa_amd_agent_iterate_memory_pools(
     iterate_all(agent, callback, data)
 }
 
+/// The bytes of the largest allocation.
+fn largest(memory: Memory) -> u64 {
+    if memory.segment == GLOBAL { memory.bytes } else { 0 }
+}
+
 /// The attributes that regions and pools have in common.
 fn attribute(memory: Memory, attribute: u32) -> Option<Value> {
     let granule = if memory.segment == GLOBAL { PAGE } else { 0 };
@@ -88,8 +101,7 @@ fn attribute(memory: Memory, attribute: u32) -> Option<Value> {
         0 => memory.segment.into(),
         1 => memory.flags.into(),
         2 => memory.bytes.into(),
-        // Nothing can be allocated.
-        5 => false.into(),
+        5 => (memory.segment == GLOBAL).into(),
         6 | 7 => granule.into(),
         _ => return None,
     })
@@ -98,8 +110,7 @@ fn attribute(memory: Memory, attribute: u32) -> Option<Value> {
 pub(crate) fn hsa_region_get_info(region: Pool, number: u32, value: Place) -> Result<(), Status> {
     let memory = region.memory(machine()?).ok_or(Status::INVALID_REGION)?;
     let found = match number {
-        // The largest allocation.
-        4 => Some(0_u64.into()),
+        4 => Some(largest(memory).into()),
         // Private memory of a workgroup.
         8 => Some(0_u32.into()),
         _ => attribute(memory, number),
@@ -111,8 +122,7 @@ pub(crate) fn hsa_amd_memory_pool_get_info(pool: Pool, number: u32, value: Place
     let memory = pool.memory(machine()?).ok_or(Status::INVALID_MEMORY_POOL)?;
     let found = match number {
         15 => Some(memory.is_of_host.into()),
-        // The largest allocation.
-        16 => Some(0_u64.into()),
+        16 => Some(largest(memory).into()),
         // `HSA_AMD_MEMORY_POOL_LOCATION_CPU` and `_GPU`.
         17 => Some(u32::from(!memory.is_of_host).into()),
         18 => attribute(memory, 6),

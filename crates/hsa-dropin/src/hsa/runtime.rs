@@ -1,10 +1,11 @@
 //! The runtime itself: its references, the system, extensions.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
 use code_object::FeatureSetting;
 
+use super::loader;
 use super::status::Status;
 use super::value::{Place, Value};
 use crate::abi::{Out, StaticText};
@@ -55,7 +56,7 @@ pub(crate) fn hsa_shut_down() -> Result<(), Status> {
 }
 
 /// The nanoseconds of a clock that never steps back.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     // SAFETY: zero bits are a time.
     let mut time: libc::timespec = unsafe { std::mem::zeroed() };
     // SAFETY: room for a time. The clock is always there.
@@ -75,7 +76,7 @@ pub(crate) fn hsa_system_get_info(attribute: u32, value: Place) -> Result<(), St
         4 => u64::MAX.into(),
         5 => LITTLE.into(),
         6 => LARGE.into(),
-        7 => Value::bytes(EXTENSION_BYTES),
+        7 => extension_mask(),
         0x200 => Value::pointer(BUILD),
         // Memory that is shared with the host, the processor's instruction to wait, other drivers' memory, and virtual memory: the
         // functions for these are refused.
@@ -88,52 +89,67 @@ pub(crate) fn hsa_system_get_info(attribute: u32, value: Place) -> Result<(), St
     found.write(value)
 }
 
-/// No extension is there.
-fn no_extension(result: Out<bool>) -> Result<(), Status> {
-    machine()?;
-    result.set(false)
+/// Whether an extension is there: AMD's loader is, in versions up to its newest.
+pub(super) fn has_extension(extension: u16, [major, minor]: [u16; 2]) -> bool {
+    extension == loader::EXTENSION && major == loader::VERSION[0] && minor <= loader::VERSION[1]
+}
+
+/// A mask of the extensions that are there.
+pub(super) fn extension_mask() -> Value {
+    let (byte, bit) = (usize::from(loader::EXTENSION / 8), loader::EXTENSION % 8);
+    Value::characters_of(std::array::from_fn::<u8, EXTENSION_BYTES, _>(|at| {
+        if at == byte { 1 << bit } else { 0 }
+    }))
 }
 
 pub(crate) fn hsa_system_extension_supported(
-    _extension: u16,
-    _major: u16,
-    _minor: u16,
+    extension: u16,
+    major: u16,
+    minor: u16,
     result: Out<bool>,
 ) -> Result<(), Status> {
-    no_extension(result)
+    machine()?;
+    result.set(has_extension(extension, [major, minor]))
 }
 
+/// `minor` becomes the newest minor version, if there is one.
 pub(crate) fn hsa_system_major_extension_supported(
-    _extension: u16,
-    _major: u16,
+    extension: u16,
+    major: u16,
     minor: Out<u16>,
     result: Out<bool>,
 ) -> Result<(), Status> {
-    if minor.is_null() {
-        return Err(Status::INVALID_ARGUMENT);
-    }
-    no_extension(result)
+    machine()?;
+    let is_there = has_extension(extension, [major, 0]);
+    minor.set::<Status>(if is_there { loader::VERSION[1] } else { 0 })?;
+    result.set(is_there)
 }
 
-/// As ROCr answers for an extension that it does not have.
 pub(crate) fn hsa_system_get_extension_table(
-    _extension: u16,
-    _major: u16,
-    _minor: u16,
-    _table: *mut c_void,
+    extension: u16,
+    major: u16,
+    minor: u16,
+    table: Out<u64>,
 ) -> Result<(), Status> {
-    machine()?;
-    Err(Status::ERROR)
+    let bytes = loader::functions_of(minor) * size_of::<u64>();
+    if !has_extension(extension, [major, minor]) {
+        // As ROCr answers.
+        return machine().and(Err(Status::ERROR));
+    }
+    hsa_system_get_major_extension_table(extension, major, bytes, table)
 }
 
 pub(crate) fn hsa_system_get_major_extension_table(
-    _extension: u16,
-    _major: u16,
-    _bytes: usize,
-    _table: *mut c_void,
+    extension: u16,
+    major: u16,
+    bytes: usize,
+    table: Out<u64>,
 ) -> Result<(), Status> {
     machine()?;
-    Err(Status::ERROR)
+    if !has_extension(extension, [major, 0]) {
+        return Err(Status::ERROR);
+    }
+    loader::write_table(table, bytes)
 }
 
 pub(crate) fn hsa_extension_get_name(extension: u16, name: Out<StaticText>) -> Result<(), Status> {

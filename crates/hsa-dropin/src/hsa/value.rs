@@ -27,6 +27,11 @@ impl Value {
         Value(text.bytes().chain([0]).collect())
     }
 
+    /// Text without a zero byte.
+    pub(crate) fn characters(text: &str) -> Value {
+        Value(text.as_bytes().to_vec())
+    }
+
     /// A text of this library's.
     pub(crate) fn pointer(text: &'static CStr) -> Value {
         Value(text.as_ptr().expose_provenance().to_ne_bytes().to_vec())
@@ -34,6 +39,10 @@ impl Value {
 
     pub(crate) fn flags(flags: &[bool]) -> Value {
         Value(flags.iter().map(|flag| u8::from(*flag)).collect())
+    }
+
+    pub(crate) fn characters_of<const N: usize>(bytes: [u8; N]) -> Value {
+        Value(bytes.to_vec())
     }
 
     pub(crate) fn bytes(count: usize) -> Value {

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use hip_driver_emulated::{system, visible};
 
 use super::{HOPS, PCI_EXPRESS, References, VRAM, WEIGHT, pci_number};
-use crate::abi::{Code, Out, StaticText, field};
+use crate::abi::{Ignored, Code, Out, StaticText, field};
 use crate::machine::Machine;
 
 /// An `amdsmi_status_t`.
@@ -426,3 +426,6 @@ mod tests {
         assert_eq!((size_of::<Enumeration>(), size_of::<Version>()), (272, 24));
     }
 }
+
+/// No function here returns such pairs.
+pub(crate) fn free_name_value_pairs(_pairs: Ignored) {}
