@@ -150,7 +150,13 @@ pub(crate) fn run(args: &ExecArgs, folder: Option<&Path>) -> Result<CommandOutco
         Contents { hip, hip_names: HIP_NAMES, audit, ..Contents::default() }
     } else {
         let below = Some(beside(BELOW_HIP, folder)?);
-        Contents { hip, hip_names: if hip_of_amd { 0 } else { OF_HIP }, below, audit, files: files(&args.settings) }
+        Contents {
+            hip,
+            hip_names: if hip_of_amd { 0 } else { OF_HIP },
+            below,
+            audit,
+            files: files(&args.settings),
+        }
     };
     Err(replace_process(&args.program, &contents, variables))
 }

@@ -248,7 +248,8 @@ impl OwnMemory {
         });
         let host = calls_host.then(|| {
             let space = Arc::clone(space);
-            Arc::new(Hostcall::new(Arc::clone(&block), hostcall_at, all_waves, space, printer)) as Arc<dyn Host>
+            Arc::new(Hostcall::new(Arc::clone(&block), hostcall_at, all_waves, space, printer))
+                as Arc<dyn Host>
         });
         let has_heap = k.hidden_arg(HiddenArg::HeapV1).is_some();
         let heap = if has_heap { space.device_heap()? } else { 0 };

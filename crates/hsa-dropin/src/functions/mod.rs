@@ -56,6 +56,7 @@ mod bodies {
         pub(crate) use crate::hsa::handlers::*;
         pub(crate) use crate::hsa::isa::*;
         pub(crate) use crate::hsa::memory::*;
+        pub(crate) use crate::hsa::physical_memory::*;
         pub(crate) use crate::hsa::pointers::*;
         pub(crate) use crate::hsa::profiling::*;
         pub(crate) use crate::hsa::queue::*;
@@ -64,6 +65,7 @@ mod bodies {
         pub(crate) use crate::hsa::signal_operations::*;
         pub(crate) use crate::hsa::status::*;
         pub(crate) use crate::hsa::value::Place;
+        pub(crate) use crate::hsa::virtual_memory::*;
         pub(crate) use crate::hsa::{Callback, Data};
     }
 

@@ -124,6 +124,25 @@ hsa ROCR_1
         );
         hsa_amd_memory_copy_engine_status(to: Agent, from: Agent, mask: Out<u32>);
         hsa_amd_memory_get_preferred_copy_engine(to: Agent, from: Agent, mask: Out<u32>);
+        hsa_amd_vmem_address_reserve(pointer: Out<u64>, bytes: usize, wish: u64, flags: u64);
+        hsa_amd_vmem_address_reserve_align(
+            pointer: Out<u64>, bytes: usize, wish: u64, align: u64, flags: u64
+        );
+        hsa_amd_vmem_address_free(address: u64, bytes: usize);
+        hsa_amd_vmem_handle_create(
+            pool: Pool, bytes: usize, kind: u32, flags: u64, handle: Out<PhysicalHandle>
+        );
+        hsa_amd_vmem_handle_release(handle: PhysicalHandle);
+        hsa_amd_vmem_map(address: u64, bytes: usize, from: usize, handle: PhysicalHandle, flags: u64);
+        hsa_amd_vmem_unmap(address: u64, bytes: usize);
+        hsa_amd_vmem_set_access(address: u64, bytes: usize, access: Array<Access>, count: usize);
+        hsa_amd_vmem_get_access(address: u64, permission: Out<u32>, agent: Agent);
+        hsa_amd_vmem_export_shareable_handle(descriptor: Out<i32>, handle: PhysicalHandle, flags: u64);
+        hsa_amd_vmem_import_shareable_handle(descriptor: i32, handle: Out<PhysicalHandle>);
+        hsa_amd_vmem_retain_alloc_handle(handle: Out<PhysicalHandle>, address: u64);
+        hsa_amd_vmem_get_alloc_properties_from_handle(
+            handle: PhysicalHandle, pool: Out<Pool>, kind: Out<u32>
+        );
         hsa_code_object_reader_create_from_memory(code: Array<u8>, bytes: usize, reader: Out<Reader>);
         hsa_code_object_reader_create_from_file(file: i32, reader: Out<Reader>);
         hsa_code_object_reader_destroy(reader: Reader);
@@ -157,28 +176,23 @@ hsa ROCR_1
     refused {
         hsa_agent_get_exception_policies hsa_amd_agent_preload hsa_amd_ais_file_read hsa_amd_ais_file_write
         hsa_amd_counted_queue_acquire hsa_amd_counted_queue_release
-        hsa_amd_deregister_deallocation_callback  hsa_amd_image_create
-        hsa_amd_image_get_info_max_dim hsa_amd_interop_map_buffer hsa_amd_interop_unmap_buffer
-        hsa_amd_ipc_memory_attach hsa_amd_ipc_memory_create hsa_amd_ipc_memory_detach
-        hsa_amd_ipc_signal_attach hsa_amd_ipc_signal_create hsa_amd_memory_async_batch_copy
-        hsa_amd_memory_migrate hsa_amd_portable_close_dmabuf hsa_amd_portable_export_dmabuf
-        hsa_amd_portable_export_dmabuf_v2 hsa_amd_register_deallocation_callback hsa_amd_sdma_queue_create
-        hsa_amd_sdma_queue_destroy hsa_amd_sdma_queue_get_info hsa_amd_sdma_queue_ring_doorbell
-        hsa_amd_signal_get_event_id hsa_amd_spm_acquire hsa_amd_spm_release hsa_amd_spm_set_dest_buffer
-        hsa_amd_svm_attributes_get hsa_amd_svm_attributes_set hsa_amd_svm_discard_batch_async
-        hsa_amd_svm_prefetch_async hsa_amd_vmem_address_free hsa_amd_vmem_address_reserve
-        hsa_amd_vmem_address_reserve_align hsa_amd_vmem_export_shareable_handle hsa_amd_vmem_get_access
-        hsa_amd_vmem_get_alloc_properties_from_handle hsa_amd_vmem_handle_create
-        hsa_amd_vmem_handle_release hsa_amd_vmem_import_shareable_handle hsa_amd_vmem_map
-        hsa_amd_vmem_retain_alloc_handle hsa_amd_vmem_set_access hsa_amd_vmem_unmap
+        hsa_amd_deregister_deallocation_callback hsa_amd_image_create hsa_amd_image_get_info_max_dim
+        hsa_amd_interop_map_buffer hsa_amd_interop_unmap_buffer hsa_amd_ipc_memory_attach
+        hsa_amd_ipc_memory_create hsa_amd_ipc_memory_detach hsa_amd_ipc_signal_attach
+        hsa_amd_ipc_signal_create hsa_amd_memory_async_batch_copy hsa_amd_memory_migrate
+        hsa_amd_portable_close_dmabuf hsa_amd_portable_export_dmabuf hsa_amd_portable_export_dmabuf_v2
+        hsa_amd_register_deallocation_callback hsa_amd_sdma_queue_create hsa_amd_sdma_queue_destroy
+        hsa_amd_sdma_queue_get_info hsa_amd_sdma_queue_ring_doorbell hsa_amd_signal_get_event_id
+        hsa_amd_spm_acquire hsa_amd_spm_release hsa_amd_spm_set_dest_buffer hsa_amd_svm_attributes_get
+        hsa_amd_svm_attributes_set hsa_amd_svm_discard_batch_async hsa_amd_svm_prefetch_async
         hsa_code_object_deserialize hsa_code_object_destroy hsa_code_object_get_info
         hsa_code_object_get_symbol hsa_code_object_get_symbol_from_name hsa_code_object_iterate_symbols
-        hsa_code_object_serialize hsa_code_symbol_get_info
-        hsa_executable_global_variable_define hsa_executable_load_code_object
-        hsa_executable_load_program_code_object hsa_executable_readonly_variable_define hsa_ext_image_clear
-        hsa_ext_image_copy hsa_ext_image_create hsa_ext_image_create_v2 hsa_ext_image_create_with_layout
-        hsa_ext_image_data_get_info hsa_ext_image_data_get_info_v2 hsa_ext_image_data_get_info_with_layout
-        hsa_ext_image_destroy hsa_ext_image_destroy_v2 hsa_ext_image_export hsa_ext_image_get_capability
+        hsa_code_object_serialize hsa_code_symbol_get_info hsa_executable_global_variable_define
+        hsa_executable_load_code_object hsa_executable_load_program_code_object
+        hsa_executable_readonly_variable_define hsa_ext_image_clear hsa_ext_image_copy hsa_ext_image_create
+        hsa_ext_image_create_v2 hsa_ext_image_create_with_layout hsa_ext_image_data_get_info
+        hsa_ext_image_data_get_info_v2 hsa_ext_image_data_get_info_with_layout hsa_ext_image_destroy
+        hsa_ext_image_destroy_v2 hsa_ext_image_export hsa_ext_image_get_capability
         hsa_ext_image_get_capability_with_layout hsa_ext_image_import hsa_ext_image_mipmap_array_get_level
         hsa_ext_program_add_module hsa_ext_program_create hsa_ext_program_destroy hsa_ext_program_finalize
         hsa_ext_program_get_info hsa_ext_program_iterate_modules hsa_ext_sampler_create

@@ -66,7 +66,8 @@ fn allocate(pool: Pool, bytes: usize, pointer: Out<u64>) -> Result<(), Status> {
     }
     let devices = Devices::get()?;
     // Agents get whole pages.
-    let bytes = (bytes as u64).checked_next_multiple_of(super::memory::PAGE).ok_or(Status::INVALID_ALLOCATION)?;
+    let bytes =
+        (bytes as u64).checked_next_multiple_of(super::memory::PAGE).ok_or(Status::INVALID_ALLOCATION)?;
     let space = devices.space(owner)?;
     let address = space.alloc(bytes, 0).map_err(|_| Status::OUT_OF_RESOURCES)?;
     let is_fine = flags & super::memory::COARSE_GRAINED == 0;
@@ -79,8 +80,7 @@ fn allocate(pool: Pool, bytes: usize, pointer: Out<u64>) -> Result<(), Status> {
         // The host writes it without a word, so that all of it counts as written for the sanitizer.
         ready = ready.and_then(|()| space.host_address(address, bytes).map(drop));
     }
-    let allocation =
-        Allocation { bytes, host: address, is_locked: false, owner, flags, user_data: 0 };
+    let allocation = Allocation { bytes, host: address, is_locked: false, owner, flags, user_data: 0 };
     lock().insert(address, allocation);
     match ready {
         Ok(()) => pointer.set(address),
@@ -178,14 +178,8 @@ fn lock_host(host: u64, bytes: usize, agents: &[Agent], flags: u32, pointer: Out
             return Err(Status::OUT_OF_RESOURCES);
         }
     }
-    let allocation = Allocation {
-        bytes: bytes as u64,
-        host,
-        is_locked: true,
-        owner: Agent::HOST,
-        flags,
-        user_data: 0,
-    };
+    let allocation =
+        Allocation { bytes: bytes as u64, host, is_locked: true, owner: Agent::HOST, flags, user_data: 0 };
     lock().insert(address, allocation);
     pointer.set(address)
 }

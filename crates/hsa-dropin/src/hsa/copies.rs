@@ -84,7 +84,11 @@ const OTHERS: usize = 2;
 
 fn enqueue(engine: usize, copy: Copy) -> Result<(), Status> {
     // Those that are not there when the copy is enqueued fail now.
-    copy.after.iter().chain([&copy.done]).filter(|one| **one != Signal::NONE).try_for_each(|one| one.slot().map(drop))?;
+    copy.after
+        .iter()
+        .chain([&copy.done])
+        .filter(|one| **one != Signal::NONE)
+        .try_for_each(|one| one.slot().map(drop))?;
     let mut sender = ENGINES[engine].lock().unwrap_or_else(PoisonError::into_inner);
     if sender.is_none() {
         let (to, copies) = mpsc::channel::<Copy>();
@@ -190,7 +194,11 @@ pub(crate) fn hsa_amd_memory_async_copy_rect(
 /// Two engines are free, for each pair of agents.
 const ENGINE_MASK: u32 = 3;
 
-pub(crate) fn hsa_amd_memory_copy_engine_status(to: Agent, from: Agent, mask: Out<u32>) -> Result<(), Status> {
+pub(crate) fn hsa_amd_memory_copy_engine_status(
+    to: Agent,
+    from: Agent,
+    mask: Out<u32>,
+) -> Result<(), Status> {
     let machine = machine()?;
     to.kind(machine).and(from.kind(machine))?;
     mask.set(ENGINE_MASK)

@@ -30,9 +30,8 @@ impl Devices {
     pub(super) fn get() -> Result<&'static Devices, Status> {
         static DEVICES: OnceLock<Option<Devices>> = OnceLock::new();
         let machine = machine()?;
-        let devices = DEVICES.get_or_init(|| {
-            Devices::start(machine).map_err(|reason| eprintln!("hiplaunch: {reason}")).ok()
-        });
+        let devices = DEVICES
+            .get_or_init(|| Devices::start(machine).map_err(|reason| eprintln!("hiplaunch: {reason}")).ok());
         devices.as_ref().ok_or(Status::OUT_OF_RESOURCES)
     }
 
@@ -66,9 +65,10 @@ impl Devices {
     /// Allocates memory of the host for the runtime and all agents. The host sees what they write.
     pub(super) fn allocate_for_all(&self, bytes: u64) -> Result<u64, Status> {
         let address = self.host.alloc(bytes, 0).map_err(|_| Status::OUT_OF_RESOURCES)?;
-        let shared = self.host.set_fine_grained(address, true).and_then(|()| {
-            self.all.iter().try_for_each(|device| self.host.share(address, &device.space))
-        });
+        let shared = self
+            .host
+            .set_fine_grained(address, true)
+            .and_then(|()| self.all.iter().try_for_each(|device| self.host.share(address, &device.space)));
         if shared.is_err() {
             self.free_for_all(address);
             return Err(Status::OUT_OF_RESOURCES);

@@ -56,7 +56,8 @@ pub(super) fn kernel_failed(queue: &Queue, error: &Error) {
         Error::Fault(report) if status == Status::MEMORY_FAULT => Some(event(queue, report)),
         _ => None,
     };
-    let handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(f, data)| (*f, *data));
+    let handler =
+        HANDLER.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(f, data)| (*f, *data));
     let handled = match (&fault, handler) {
         (Some(event), Some((Some(handler), data))) => {
             // SAFETY: the program's function, with an event that lives until it returns and the data that it passed for it.

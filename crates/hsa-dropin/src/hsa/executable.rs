@@ -205,7 +205,9 @@ pub(crate) fn hsa_executable_destroy(executable: Executable) -> Result<(), Statu
     drop(handles);
     for loaded in LOADED.take_all(Owner(executable.0)) {
         let addresses = loaded.addresses();
-        kernels(|all| all.retain(|(agent, object), _| *agent != loaded.agent.0 || !addresses.contains(object)));
+        kernels(|all| {
+            all.retain(|(agent, object), _| *agent != loaded.agent.0 || !addresses.contains(object))
+        });
     }
     Ok(())
 }

@@ -17,8 +17,17 @@ pub(crate) type Function = Option<unsafe extern "C" fn(Data) -> *mut c_void>;
 
 /// What is called, and when.
 enum Waiting {
-    ForSignal { slot: &'static Slot, condition: u32, compare: i64, handler: unsafe extern "C" fn(i64, Data) -> bool, data: Data },
-    ForNothing { function: unsafe extern "C" fn(Data) -> *mut c_void, data: Data },
+    ForSignal {
+        slot: &'static Slot,
+        condition: u32,
+        compare: i64,
+        handler: unsafe extern "C" fn(i64, Data) -> bool,
+        data: Data,
+    },
+    ForNothing {
+        function: unsafe extern "C" fn(Data) -> *mut c_void,
+        data: Data,
+    },
 }
 
 #[derive(Default)]
@@ -29,8 +38,7 @@ struct State {
     is_awake: bool,
 }
 
-static STATE: Mutex<State> =
-    Mutex::new(State { waiting: Vec::new(), has_thread: false, is_awake: false });
+static STATE: Mutex<State> = Mutex::new(State { waiting: Vec::new(), has_thread: false, is_awake: false });
 static CHANGED: Condvar = Condvar::new();
 
 /// The longest sleep, after which the thread looks again: a kernel may change a value without a word.

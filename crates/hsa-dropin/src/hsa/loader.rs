@@ -84,7 +84,8 @@ extern "C" fn query_executable(device: u64, found: Out<Executable>) -> Status {
 extern "C" fn iterate_loaded(executable: Executable, callback: LoadedCallback, data: Data) -> Status {
     call(|| {
         let callback = callback.ok_or(Status::INVALID_ARGUMENT)?;
-        let is_its = |one: &Loaded| LOADED.look(one.0, |found| found.value.executable == executable) == Ok(true);
+        let is_its =
+            |one: &Loaded| LOADED.look(one.0, |found| found.value.executable == executable) == Ok(true);
         let all = executable::all_loaded().into_iter().filter(is_its);
         // SAFETY: the caller's function, with the data that it passed for it.
         iterate(all, |loaded| unsafe { callback(executable, loaded, data) })

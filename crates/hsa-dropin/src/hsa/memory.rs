@@ -49,7 +49,7 @@ fn all(machine: &Machine, kind: Kind) -> Vec<Memory> {
 }
 
 impl Pool {
-    fn of(agent: Agent, index: usize) -> Pool {
+    pub(super) fn of(agent: Agent, index: usize) -> Pool {
         Pool(agent.0 * 4 + index as u64)
     }
 

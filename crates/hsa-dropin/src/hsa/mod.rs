@@ -12,6 +12,7 @@ pub(crate) mod isa;
 mod loader;
 pub(crate) mod memory;
 mod packets;
+pub(crate) mod physical_memory;
 pub(crate) mod pointers;
 pub(crate) mod profiling;
 pub(crate) mod queue;
@@ -20,6 +21,7 @@ pub(crate) mod signal;
 pub(crate) mod signal_operations;
 pub(crate) mod status;
 pub(crate) mod value;
+pub(crate) mod virtual_memory;
 
 use std::ffi::c_void;
 

@@ -82,7 +82,8 @@ pub(crate) fn hsa_amd_pointer_info(
         return Err(Status::INVALID_ARGUMENT);
     }
     let found = allocations::find(pointer);
-    let written = found.map_or(PointerInfo::NONE, |(address, allocation)| PointerInfo::of(address, allocation));
+    let written =
+        found.map_or(PointerInfo::NONE, |(address, allocation)| PointerInfo::of(address, allocation));
     let size = room.min(written.size);
     info.set_array::<Status>(PointerInfo { size, ..written }.bytes(), size as usize)?;
     let (Some((address, allocation)), Some(allocate)) = (found, allocate) else {
@@ -99,7 +100,8 @@ pub(crate) fn hsa_amd_pointer_info(
     if array.is_null() {
         return Err(Status::OUT_OF_RESOURCES);
     }
-    Out::of_pointer(array.cast::<Agent>()).set_array::<Status>(with_access.iter().copied(), with_access.len())?;
+    Out::of_pointer(array.cast::<Agent>())
+        .set_array::<Status>(with_access.iter().copied(), with_access.len())?;
     count.set(with_access.len() as u32)?;
     agents.set(array.expose_provenance() as u64)
 }

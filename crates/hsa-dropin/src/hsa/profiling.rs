@@ -46,7 +46,10 @@ pub(crate) fn hsa_amd_profiling_convert_tick_to_system_domain(
 }
 
 /// Times are taken always.
-pub(crate) fn hsa_amd_profiling_set_profiler_enabled(_queue: QueuePointer, _enable: i32) -> Result<(), Status> {
+pub(crate) fn hsa_amd_profiling_set_profiler_enabled(
+    _queue: QueuePointer,
+    _enable: i32,
+) -> Result<(), Status> {
     machine().map(drop)
 }
 

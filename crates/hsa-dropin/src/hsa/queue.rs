@@ -259,7 +259,11 @@ pub(crate) fn hsa_queue_inactivate(queue: QueuePointer) -> Result<(), Status> {
     Ok(())
 }
 
-pub(crate) fn hsa_amd_queue_get_info(queue: QueuePointer, attribute: u32, value: Place) -> Result<(), Status> {
+pub(crate) fn hsa_amd_queue_get_info(
+    queue: QueuePointer,
+    attribute: u32,
+    value: Place,
+) -> Result<(), Status> {
     let queue = queue.queue()?;
     match attribute {
         // `HSA_AMD_QUEUE_INFO_AGENT` and `_DOORBELL_ID`.
@@ -275,13 +279,21 @@ pub(crate) fn hsa_amd_queue_set_priority(queue: QueuePointer, _priority: u32) ->
 }
 
 /// Kernels run on all compute units.
-pub(crate) fn hsa_amd_queue_cu_set_mask(queue: QueuePointer, count: u32, _mask: Out<u32>) -> Result<(), Status> {
+pub(crate) fn hsa_amd_queue_cu_set_mask(
+    queue: QueuePointer,
+    count: u32,
+    _mask: Out<u32>,
+) -> Result<(), Status> {
     queue.queue()?;
     if count.is_multiple_of(32) { Ok(()) } else { Err(Status::INVALID_ARGUMENT) }
 }
 
 /// `count` is a number of bits.
-pub(crate) fn hsa_amd_queue_cu_get_mask(queue: QueuePointer, count: u32, mask: Out<u32>) -> Result<(), Status> {
+pub(crate) fn hsa_amd_queue_cu_get_mask(
+    queue: QueuePointer,
+    count: u32,
+    mask: Out<u32>,
+) -> Result<(), Status> {
     queue.queue()?;
     if count == 0 || !count.is_multiple_of(32) {
         return Err(Status::INVALID_ARGUMENT);

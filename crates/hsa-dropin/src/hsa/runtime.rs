@@ -78,9 +78,10 @@ pub(crate) fn hsa_system_get_info(attribute: u32, value: Place) -> Result<(), St
         6 => LARGE.into(),
         7 => extension_mask(),
         0x200 => Value::pointer(BUILD),
-        // Memory that is shared with the host, the processor's instruction to wait, other drivers' memory, and virtual memory: the
-        // functions for these are refused.
-        0x201 | 0x203..=0x205 => false.into(),
+        // Memory that is shared with the host, the processor's instruction to wait, and other drivers' memory: the functions for these are
+        // refused. Virtual memory is there.
+        0x201 | 0x203 | 0x204 => false.into(),
+        0x205 => true.into(),
         0x202 | 0x206 => has_xnack.into(),
         0x207 => EXTENSIONS[0].into(),
         0x208 => EXTENSIONS[1].into(),
@@ -97,9 +98,11 @@ pub(super) fn has_extension(extension: u16, [major, minor]: [u16; 2]) -> bool {
 /// A mask of the extensions that are there.
 pub(super) fn extension_mask() -> Value {
     let (byte, bit) = (usize::from(loader::EXTENSION / 8), loader::EXTENSION % 8);
-    Value::characters_of(std::array::from_fn::<u8, EXTENSION_BYTES, _>(|at| {
-        if at == byte { 1 << bit } else { 0 }
-    }))
+    Value::characters_of(std::array::from_fn::<u8, EXTENSION_BYTES, _>(
+        |at| {
+            if at == byte { 1 << bit } else { 0 }
+        },
+    ))
 }
 
 pub(crate) fn hsa_system_extension_supported(

@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::devices::Devices;
+use super::handlers;
 use super::runtime::now;
 use super::status::Status;
-use super::handlers;
 use crate::abi::{Ignored, Out};
 
 /// A `hsa_signal_t`. 0 is none.
@@ -252,7 +252,12 @@ mod futex {
     pub(super) fn wake(word: &AtomicU32) {
         // SAFETY: the word lives until the call returns.
         unsafe {
-            libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, i32::MAX)
+            libc::syscall(
+                libc::SYS_futex,
+                word.as_ptr(),
+                libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+                i32::MAX,
+            )
         };
     }
 }

@@ -140,7 +140,8 @@ pub(crate) fn signal_wait_any(
     value: Out<i64>,
 ) -> u32 {
     let Ok(awaited) = Awaited::new(count, signals, conditions, compare) else { return u32::MAX };
-    let first = |found: &[(i64, bool)]| found.iter().position(|(_, is_such)| *is_such).map(|at| (at, found[at].0));
+    let first =
+        |found: &[(i64, bool)]| found.iter().position(|(_, is_such)| *is_such).map(|at| (at, found[at].0));
     let Some((index, found)) = awaited.until(timeout, first) else { return u32::MAX };
     if !value.is_null() {
         // Not null, which alone it refuses.

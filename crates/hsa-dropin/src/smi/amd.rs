@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use hip_driver_emulated::{system, visible};
 
 use super::{HOPS, PCI_EXPRESS, References, VRAM, WEIGHT, pci_number};
-use crate::abi::{Ignored, Code, Out, StaticText, field};
+use crate::abi::{Code, Ignored, Out, StaticText, field};
 use crate::machine::Machine;
 
 /// An `amdsmi_status_t`.
