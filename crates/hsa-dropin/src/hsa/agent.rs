@@ -54,7 +54,9 @@ pub(crate) fn hsa_iterate_agents(callback: Callback<Agent>, data: Data) -> Resul
 pub(crate) fn hsa_agent_get_info(agent: Agent, attribute: u32, value: Place) -> Result<(), Status> {
     let machine = machine()?;
     let kind = agent.kind(machine)?;
-    let found = of_hsa(machine, kind, attribute).or_else(|| of_amd(machine, kind, attribute));
+    let found = of_hsa(machine, kind, attribute)
+        .or_else(|| of_amd(machine, kind, attribute))
+        .or_else(|| of_images(kind, attribute));
     found.ok_or(Status::INVALID_ARGUMENT)?.write(value)
 }
 
@@ -101,7 +103,7 @@ fn of_hsa(machine: &Machine, kind: Kind, attribute: u32) -> Option<Value> {
         17 => (if is_device { GPU } else { CPU }).into(),
         18 => Value::words(&cache::sizes(machine, kind)),
         19 => (if is_device { Isa::OF_DEVICES.0 } else { 0 }).into(),
-        20 => extension_mask(),
+        20 => extension_mask(if is_device { &[IMAGES][..] } else { &[] }),
         // The version of HSA's specification that an agent conforms to.
         21 | 22 => 1_u16.into(),
         _ => return None,
@@ -173,6 +175,30 @@ fn of_amd(machine: &Machine, kind: Kind, attribute: u32) -> Option<Value> {
     })
 }
 
+/// The limits of images (`hsa_ext_agent_info_t`), which HIP takes for those of pitches, too: what ROCr says of AMD's GPUs. Images are refused.
+fn of_images(kind: Kind, attribute: u32) -> Option<Value> {
+    const SIDE: u32 = 16_384;
+    const DEPTH: u32 = 8_192;
+    if kind == Kind::Host {
+        return None;
+    }
+    Some(match attribute {
+        0x3000 | 0x3001 => SIDE.into(),
+        // Elements of a buffer.
+        0x3002 => (1_u32 << 27).into(),
+        0x3003..=0x3006 => Value::words(&[SIDE; 2]),
+        0x3007 => Value::words(&[SIDE, SIDE, DEPTH]),
+        0x3008 => DEPTH.into(),
+        // Handles of images to read, of images to read and write, and of samplers.
+        0x3009 => 128_u32.into(),
+        0x300a => 64_u32.into(),
+        0x300b => 16_u32.into(),
+        // The alignment of rows.
+        0x300c => 256_u32.into(),
+        _ => return None,
+    })
+}
+
 /// The frequency of the counter behind `wall_clock64`.
 const COUNTER_HZ: u64 = 100_000_000;
 
@@ -180,6 +206,9 @@ const COUNTER_HZ: u64 = 100_000_000;
 fn available(machine: &Machine, device: u32) -> u64 {
     machine.properties.total_memory.saturating_sub(Machine::used_memory(device))
 }
+
+/// `HSA_EXTENSION_IMAGES`, of which only the limits are there.
+const IMAGES: u16 = 1;
 
 /// Agents have the extensions that the runtime has.
 pub(crate) fn hsa_agent_extension_supported(
@@ -190,7 +219,7 @@ pub(crate) fn hsa_agent_extension_supported(
     result: Out<bool>,
 ) -> Result<(), Status> {
     agent.kind(machine()?)?;
-    result.set(has_extension(extension, [major, minor]))
+    result.set(extension == IMAGES || has_extension(extension, [major, minor]))
 }
 
 pub(crate) fn hsa_agent_major_extension_supported(

@@ -159,6 +159,15 @@ pub(crate) fn hsa_amd_agents_allow_access(
     Ok(())
 }
 
+/// Lets devices that access locked memory find it at the host's address, too: HIP 7 gives kernels that of managed variables. Where another
+/// lock's memory is, nothing changes.
+fn show_at_host_address(devices: &Devices, address: u64, memory: NonNull<u8>, bytes: u64) {
+    for device in devices.all.iter().filter(|device| device.space.lookup(address).is_some()) {
+        // SAFETY: as for the lock itself.
+        let _ = unsafe { device.space.map_host(memory, bytes) };
+    }
+}
+
 fn lock_host(host: u64, bytes: usize, agents: &[Agent], flags: u32, pointer: Out<u64>) -> Result<(), Status> {
     let (machine, devices) = (machine()?, Devices::get()?);
     agents.iter().try_for_each(|agent| agent.kind(machine).map(drop))?;
@@ -178,6 +187,7 @@ fn lock_host(host: u64, bytes: usize, agents: &[Agent], flags: u32, pointer: Out
             return Err(Status::OUT_OF_RESOURCES);
         }
     }
+    show_at_host_address(devices, address, memory, bytes as u64);
     let allocation =
         Allocation { bytes: bytes as u64, host, is_locked: true, owner: Agent::HOST, flags, user_data: 0 };
     lock().insert(address, allocation);
@@ -219,8 +229,18 @@ pub(crate) fn hsa_amd_memory_unlock(host: u64) -> Result<(), Status> {
     let found = all.iter().rev().find(|(_, one)| one.is_locked && one.host == host);
     let Some(address) = found.map(|(address, _)| *address) else { return Ok(()) };
     all.remove(&address);
+    let others: Vec<_> = all.iter().filter(|(_, one)| one.is_locked).map(|(at, one)| (*at, *one)).collect();
     drop(all);
-    devices.all.iter().for_each(|device| device.space.unshare(address));
+    for device in &devices.all {
+        device.space.unshare(address);
+        // Where another lock's is, or the agent has no access, it is not there.
+        let _ = device.space.unmap_host(host);
+    }
+    for (address, other) in others {
+        if let Some(memory) = NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(other.host as usize)) {
+            show_at_host_address(devices, address, memory, other.bytes);
+        }
+    }
     devices.host.unmap_host(address).map_err(|_| Status::INVALID_ALLOCATION)
 }
 

@@ -147,11 +147,20 @@ pub(crate) fn hsa_amd_agent_memory_pool_get_info(
         (false, GLOBAL, Kind::Device(_)) => 2_u32,
         _ => 0,
     };
+    // From a device over PCI Express to the host, and on to another device.
+    let hops = match is_own {
+        true => 0_u32,
+        false if kind == Kind::Host || memory.is_of_host => 1,
+        false => 2,
+    };
     match number {
         0 => Value::from(access).write(value),
-        // From a device over PCI Express to the host, and on to another device.
-        1 if is_own => Value::from(0_u32).write(value),
-        1 => Value::from(if kind == Kind::Host || memory.is_of_host { 1_u32 } else { 2 }).write(value),
+        1 => Value::from(hops).write(value),
+        2 => Value::words(&LINK.repeat(hops as usize)).write(value),
         _ => Err(Status::INVALID_ARGUMENT),
     }
 }
+
+/// A `hsa_amd_memory_pool_link_info_t`, in words: no latencies and bandwidths are known; atomics of 32 and of 64 bits, and coherence, a byte
+/// each; `HSA_AMD_LINK_INFO_TYPE_PCIE`, and ROCr's distance of it.
+const LINK: [u32; 7] = [0, 0, 0, 0, 0x01_01_01, 2, 20];

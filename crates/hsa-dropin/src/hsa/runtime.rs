@@ -76,7 +76,7 @@ pub(crate) fn hsa_system_get_info(attribute: u32, value: Place) -> Result<(), St
         4 => u64::MAX.into(),
         5 => LITTLE.into(),
         6 => LARGE.into(),
-        7 => extension_mask(),
+        7 => extension_mask(&[]),
         0x200 => Value::pointer(BUILD),
         // Memory that is shared with the host, the processor's instruction to wait, and other drivers' memory: the functions for these are
         // refused. Virtual memory is there.
@@ -95,14 +95,13 @@ pub(super) fn has_extension(extension: u16, [major, minor]: [u16; 2]) -> bool {
     extension == loader::EXTENSION && major == loader::VERSION[0] && minor <= loader::VERSION[1]
 }
 
-/// A mask of the extensions that are there.
-pub(super) fn extension_mask() -> Value {
-    let (byte, bit) = (usize::from(loader::EXTENSION / 8), loader::EXTENSION % 8);
-    Value::characters_of(std::array::from_fn::<u8, EXTENSION_BYTES, _>(
-        |at| {
-            if at == byte { 1 << bit } else { 0 }
-        },
-    ))
+/// A mask of the extensions that are there, and of others.
+pub(super) fn extension_mask(others: &[u16]) -> Value {
+    let mut mask = [0_u8; EXTENSION_BYTES];
+    for extension in others.iter().chain([&loader::EXTENSION]) {
+        mask[usize::from(extension / 8)] |= 1 << (extension % 8);
+    }
+    Value::characters_of(mask)
 }
 
 pub(crate) fn hsa_system_extension_supported(
