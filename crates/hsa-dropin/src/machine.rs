@@ -1,6 +1,8 @@
 //! The machine that a process is told of: the emulated devices that the environment asks for, and the host.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
+use amdgpu_emulator::AddressSpace;
 
 use hip_driver::DeviceProperties;
 use hip_driver_emulated::system::Host;
@@ -18,6 +20,9 @@ pub(crate) struct Machine {
     /// The numbers of those that HSA's runtime shows.
     pub(crate) of_hsa: Vec<u32>,
 }
+
+/// The memory of devices that HSA has started, by their numbers.
+pub(crate) static STARTED: OnceLock<Vec<(u32, Arc<AddressSpace>)>> = OnceLock::new();
 
 impl Machine {
     /// The machine that the environment asks for. `None` if it asks for what can't be emulated, which stderr says once.
@@ -48,9 +53,15 @@ impl Machine {
         Ok(Machine { host: Host::here(), properties, hardware, emulator, devices: options.devices, of_hsa })
     }
 
-    /// The bytes of a device's memory that this process uses, by the library with HIP's functions if the process has it. Each process has
-    /// the memory of its own emulated devices.
+    /// The bytes of a device's memory that this process uses, by HSA and by the library with HIP's functions, if the process has it. Each
+    /// process has the memory of its own emulated devices.
     pub(crate) fn used_memory(device: u32) -> u64 {
+        let started = STARTED.get().into_iter().flatten().filter(|(number, _)| *number == device);
+        let by_hsa: u64 = started.map(|(_, space)| space.usage().used).sum();
+        by_hsa + Machine::used_by_hip(device)
+    }
+
+    fn used_by_hip(device: u32) -> u64 {
         type Used = extern "C" fn(u32) -> u64;
         // SAFETY: the name ends with a zero byte, and nothing is loaded.
         let library =

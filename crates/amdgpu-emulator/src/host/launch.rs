@@ -13,7 +13,7 @@ use code_object::{
 };
 
 use crate::exec::inst::{Code, Host};
-use crate::host::config::MachineConfig;
+use crate::host::config::{Interrupt, MachineConfig};
 use crate::host::hostcall::{Hostcall, PRINTF_SIZE, Printer, PrintfBuffer};
 use crate::host::program;
 use crate::host::spin::VectorCount;
@@ -71,12 +71,15 @@ pub struct QueuePacket {
     /// The address of the kernarg segment.
     pub kernarg: u64,
     /// Called when a wave interrupts the host (`s_sendmsg`), as it does after it has written a signal.
-    pub interrupt: Arc<dyn Fn() + Send + Sync>,
+    pub on_message: Arc<dyn Fn() + Send + Sync>,
+    /// Ends the dispatch, as when the queue is destroyed. It takes the place of the machine's own
+    /// [`interrupt`](MachineConfig::interrupt).
+    pub stop: Interrupt,
 }
 
 impl fmt::Debug for QueuePacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let QueuePacket { packet, queue, kernarg, interrupt: _ } = self;
+        let QueuePacket { packet, queue, kernarg, .. } = self;
         write!(f, "QueuePacket {{ packet: {packet:#x}, queue: {queue:#x}, kernarg: {kernarg:#x} }}")
     }
 }
@@ -214,12 +217,12 @@ struct OwnMemory {
 impl OwnMemory {
     /// None: what the kernel gets is in the memory of the queue.
     fn of_queue(at: &QueuePacket) -> Result<OwnMemory> {
-        let QueuePacket { packet, queue, kernarg, interrupt } = at.clone();
+        let QueuePacket { packet, queue, kernarg, on_message, .. } = at.clone();
         Ok(OwnMemory {
             block: Arc::new(DispatchMemory::new(BLOCK_BASE, 0)?),
             layout: Layout { hostcall: 0, printf: 0, heap: 0 },
             places: Places { packet, queue, kernarg },
-            host: Some(Arc::new(Interrupting(interrupt))),
+            host: Some(Arc::new(Interrupting(on_message))),
             printf: None,
         })
     }
@@ -343,6 +346,8 @@ pub(crate) struct DispatchSetup {
     pub(crate) block: Arc<DispatchMemory>,
     /// Serves the kernel's calls to the host.
     pub(crate) host: Option<Arc<dyn Host>>,
+    /// Ends the dispatch from another thread.
+    pub(crate) interrupt: Interrupt,
     pub(crate) printf: Option<PrintfBuffer>,
     /// The index of the first instruction.
     entry: u32,
@@ -443,6 +448,7 @@ impl DispatchSetup {
             user_sgprs: user_sgprs(kd, (target, lanes), private.bytes, memory.places, load),
             block,
             host: memory.host,
+            interrupt: at.map_or(&config.interrupt, |at| &at.stop).clone(),
             printf: memory.printf,
             ids: match target.is_gfx12() {
                 true => [false; 3],

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::exec::inst::{ExecContext, Observer, REPORTED, StopReason};
 use crate::exec::interpret::{run_wave, run_wave_observed};
 use crate::exec::notices::{NoticeMap, Notices};
-use crate::host::config::{Interrupt, MachineConfig};
+use crate::host::config::MachineConfig;
 use crate::host::float_environment::FloatEnvironment;
 use crate::host::launch::DispatchSetup;
 use crate::host::notices;
@@ -151,7 +151,6 @@ pub(crate) struct Job {
     panic: Mutex<Option<String>>,
     instruction_budget: Option<u64>,
     deadline: Option<Instant>,
-    interrupt: Interrupt,
     schedule: Option<Schedule>,
     /// The number of workgroups that are resident: that have begun and not ended.
     resident: usize,
@@ -282,7 +281,6 @@ impl Job {
             fault: Mutex::new(None),
             panic: Mutex::new(None),
             instruction_budget: config.instruction_budget,
-            interrupt: config.interrupt.clone(),
             deadline: config.time_budget.map(|budget| Instant::now() + budget),
             schedule: config.schedule_seed.map(Schedule::new),
             bounds: config.bounds,
@@ -579,7 +577,7 @@ impl Job {
                     return result;
                 }
             }
-            if !within || self.interrupt.is_set() || self.deadline.is_some_and(|d| Instant::now() > d) {
+            if !within || self.setup.interrupt.is_set() || self.deadline.is_some_and(|d| Instant::now() > d) {
                 self.fail_over_budget(workgroup, begun);
                 return TurnResult::Ended;
             }
@@ -690,7 +688,7 @@ impl Job {
             if self.instruction_budget.is_none() {
                 instructions += cx.count - begun;
             }
-            let cause = if self.interrupt.is_set() {
+            let cause = if self.setup.interrupt.is_set() {
                 FaultCause::Interrupted { instructions }
             } else {
                 FaultCause::OverBudget { instructions, at_barrier }

@@ -53,6 +53,43 @@ fn a_program_finds_the_devices_below_hip() {
     assert!(out.contains("node 1: target 90402") && out.contains("processor of socket 1"), "{out}");
 }
 
+/// Memory, signals, queues, code and faults by HSA alone.
+#[test]
+fn a_program_runs_kernels_by_hsa() {
+    let Some(program) = in_c(&Path::new(BELOW_HIP).join("queues.c"), &["-pthread"], "queues") else { return };
+    let code = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/vector.gfx90a.co");
+    let expected = std::fs::read_to_string(Path::new(BELOW_HIP).join("queues.expected")).unwrap();
+    for options in [&["--devices", "2"][..], &["--devices", "2", "--sanitize", "--threads", "1"]] {
+        let ran = exec(options, &[program.to_str().unwrap(), code]);
+        let err = text(&ran.stderr);
+        assert_eq!(text(&ran.stdout), expected, "{options:?}: {err}");
+        assert!(err.contains("a queue failed with 0x2b: kernel vadd_f32: out-of-bounds write of 4 bytes"), "{err}");
+        assert!(err.contains("a queue failed with 0x1009: a packet of type 0 and format 1"), "{err}");
+    }
+}
+
+/// AMD's own libamdhip64, where it is installed, runs over the library below HIP, and programs print the same as with hiplaunch's.
+#[test]
+fn amds_own_libamdhip64_runs_on_the_emulator() {
+    let names = ["libamdhip64.so.5", "libhsa-runtime64.so.1"];
+    let folder = Path::new("/usr/lib/x86_64-linux-gnu");
+    if !names.iter().all(|name| folder.join(name).exists()) {
+        println!("skipped: no libamdhip64 5 of AMD's");
+        return;
+    }
+    for name in ["basics.hip", "over_hip.hip", "capture.hip"] {
+        let Some(program) = program(name) else { return };
+        let arguments: &[&str] = if name == "over_hip.hip" { &["right"] } else { &[] };
+        let command = [&[program.to_str().unwrap()], arguments].concat();
+        let [ours, amds] = ["hiplaunch", "amd"].map(|whose| exec(&["--devices", "2", "--hip", whose], &command));
+        assert!(ours.status.success() && amds.status.success(), "{name}: {}", text(&amds.stderr));
+        assert_eq!(text(&ours.stdout), text(&amds.stdout), "{name}: {}", text(&amds.stderr));
+    }
+    // What observes HIP's calls has none to observe.
+    let refused = exec(&["--hip", "amd", "--validate"], &["true"]);
+    assert!(text(&refused.stderr).contains("--validate is for hiplaunch's libamdhip64"), "{}", text(&refused.stderr));
+}
+
 /// Where the target can't be emulated, there is no device, and each library says why, once.
 #[test]
 fn what_cannot_be_emulated_is_no_device_below_hip() {

@@ -10,7 +10,7 @@ use amdgpu_emulator::AddressSpace;
 use super::agent::{Agent, Kind};
 use super::runtime::machine;
 use super::status::Status;
-use crate::machine::Machine;
+use crate::machine::{Machine, STARTED};
 
 /// One device.
 pub(super) struct Device {
@@ -44,7 +44,10 @@ impl Devices {
                 .map_err(|error| error.to_string())?;
             Ok(Device { agent: Agent::of_device(*number), space, machine })
         };
-        let all = machine.of_hsa.iter().map(device).collect::<Result<_, String>>()?;
+        let all = machine.of_hsa.iter().map(device).collect::<Result<Vec<_>, String>>()?;
+        let spaces = all.iter().map(|device| Arc::clone(&device.space));
+        // Devices are started once.
+        let _ = STARTED.set(machine.of_hsa.iter().copied().zip(spaces).collect());
         // More than the host has: what is not written needs none.
         Ok(Devices { host: space(machine.host.memory_bytes.saturating_mul(2), count), all })
     }

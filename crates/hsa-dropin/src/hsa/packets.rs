@@ -160,11 +160,12 @@ fn dispatch(queue: &Queue, packet: &Packet) -> Result<(), Failed> {
         packet: packet.address,
         queue: queue.pointer.address(),
         kernarg: packet.u64(40),
-        interrupt: Arc::new(signal::interrupted),
+        on_message: Arc::new(signal::interrupted),
+        stop: queue.stop.clone(),
     };
     let remainder = std::array::from_fn(|n| items[n] % block[n]);
     let ran = queue.device.machine.dispatch_packet(&program, &dispatch, remainder, &at);
-    ran.map(drop).map_err(Failed::Kernel)
+    ran.map(drop).map_err(|error| if queue.stops() { Failed::Stopped } else { Failed::Kernel(error) })
 }
 
 /// The signals of a barrier packet.

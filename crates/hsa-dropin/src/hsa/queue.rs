@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use amdgpu_emulator::{PRIVATE_BASE_HI, SHARED_BASE_HI};
+use amdgpu_emulator::{Interrupt, PRIVATE_BASE_HI, SHARED_BASE_HI};
 
 use super::Data;
 use super::agent::Agent;
@@ -78,6 +78,8 @@ pub(super) struct Queue {
     callback: QueueCallback,
     data: Data,
     stops: AtomicBool,
+    /// Ends the kernel that runs.
+    pub(super) stop: Interrupt,
     /// Whether it executes no more, because a packet failed or the program has made it inactive.
     is_inactive: AtomicBool,
 }
@@ -219,6 +221,7 @@ pub(crate) fn hsa_queue_create(
         callback,
         data,
         stops: AtomicBool::new(false),
+        stop: Interrupt::new(),
         is_inactive: AtomicBool::new(false),
     });
     let thread = std::thread::Builder::new().name("hsa-queue".to_owned());
@@ -229,12 +232,13 @@ pub(crate) fn hsa_queue_create(
     queue.set(QueuePointer(shared))
 }
 
-/// Waits for the packet that is being executed. Later ones are not executed.
+/// Ends the packet that is being executed, and waits for that. Later ones are not executed.
 pub(crate) fn hsa_queue_destroy(queue: QueuePointer) -> Result<(), Status> {
     let devices = Devices::get()?;
     let removed = lock().as_mut().and_then(|queues| queues.remove(&queue.0));
     let (queue, thread) = removed.ok_or(Status::INVALID_QUEUE)?;
     queue.stops.store(true, SeqCst);
+    queue.stop.end_dispatches();
     if let Ok(bell) = queue.doorbell.slot() {
         bell.wake();
     }
