@@ -1,4 +1,6 @@
-//! The instruction set of the devices: all have the same.
+//! The instruction sets of the devices: that of their processor, and the generic one whose code they run, too. All devices have the same.
+
+use code_object::TargetId;
 
 use super::agent::{Agent, Kind, NEAR};
 use super::runtime::machine;
@@ -15,11 +17,31 @@ pub(crate) struct Isa(pub(crate) u64);
 
 impl Isa {
     pub(crate) const OF_DEVICES: Isa = Isa(1);
+    const GENERIC: Isa = Isa(2);
 
-    fn check(self) -> Result<(), Status> {
-        if self == Isa::OF_DEVICES { Ok(()) } else { Err(Status::INVALID_ISA) }
+    /// The instruction sets whose code a device runs.
+    fn all(machine: &Machine) -> impl Iterator<Item = Isa> {
+        [Isa::OF_DEVICES, Isa::GENERIC].into_iter().filter(|isa| isa.name(machine).is_some())
+    }
+
+    /// Its name, with the settings of the devices. `None` if they do not have it.
+    fn name(self, machine: &Machine) -> Option<String> {
+        let device = &machine.properties.target;
+        let target = match self {
+            Isa::OF_DEVICES => Some(device.clone()),
+            Isa::GENERIC => {
+                let all = GENERIC.iter().filter_map(|name| name.parse::<TargetId>().ok());
+                let mut fitting = all.filter(|generic| generic.is_compatible_with(device));
+                fitting.next().map(|generic| TargetId { processor: generic.processor, ..device.clone() })
+            }
+            _ => None,
+        };
+        Some(format!("amdgcn-amd-amdhsa--{}", target?.short()))
     }
 }
+
+/// The generic processors whose code a device can run.
+const GENERIC: [&str; 4] = ["gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic"];
 
 /// A `hsa_wavefront_t`: what a wave of the instruction set is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,35 +52,30 @@ impl Wavefront {
     const OF_DEVICES: Wavefront = Wavefront(1);
 }
 
-/// The name of the instruction set, with the settings of the devices.
-fn name(machine: &Machine) -> String {
-    format!("amdgcn-amd-amdhsa--{}", machine.properties.target.short())
-}
-
 pub(crate) fn hsa_agent_iterate_isas(
     agent: Agent,
     callback: Callback<Isa>,
     data: Data,
 ) -> Result<(), Status> {
-    let isa = (agent.kind(machine()?)? != Kind::Host).then_some(Isa::OF_DEVICES);
-    iterate_handles(callback, data, isa)
+    let machine = machine()?;
+    let is_device = agent.kind(machine)? != Kind::Host;
+    iterate_handles(callback, data, Isa::all(machine).filter(|_| is_device))
 }
 
 pub(crate) fn hsa_isa_from_name(text: Text, isa: Out<Isa>) -> Result<(), Status> {
     let machine = machine()?;
-    if text.get::<Status>()? != name(machine) {
-        return Err(Status::INVALID_ISA_NAME);
-    }
-    isa.set(Isa::OF_DEVICES)
+    let text = text.get::<Status>()?;
+    let found = Isa::all(machine).find(|isa| isa.name(machine).is_some_and(|name| name == text));
+    isa.set(found.ok_or(Status::INVALID_ISA_NAME)?)
 }
 
 pub(crate) fn hsa_isa_get_info_alt(isa: Isa, attribute: u32, value: Place) -> Result<(), Status> {
     let machine = machine()?;
-    isa.check()?;
+    let name = isa.name(machine).ok_or(Status::INVALID_ISA)?;
     let properties = &machine.properties;
     let found: Value = match attribute {
-        0 => (name(machine).len() as u32 + 1).into(),
-        1 => Value::text(&name(machine)),
+        0 => (name.len() as u32 + 1).into(),
+        1 => Value::text(&name),
         // One convention of calls.
         2 => 1_u32.into(),
         3 => properties.wavefront_size.into(),
@@ -89,9 +106,9 @@ pub(crate) fn hsa_isa_get_info(isa: Isa, attribute: u32, index: u32, value: Plac
 
 /// Whether code for one runs on an agent with the other.
 pub(crate) fn hsa_isa_compatible(code: Isa, agent: Isa, result: Out<bool>) -> Result<(), Status> {
-    machine()?;
-    code.check().and(agent.check())?;
-    result.set(true)
+    let machine = machine()?;
+    code.name(machine).and(agent.name(machine)).ok_or(Status::INVALID_ISA)?;
+    result.set(code == agent || code == Isa::GENERIC)
 }
 
 pub(crate) fn hsa_isa_iterate_wavefronts(
@@ -99,8 +116,7 @@ pub(crate) fn hsa_isa_iterate_wavefronts(
     callback: Callback<Wavefront>,
     data: Data,
 ) -> Result<(), Status> {
-    machine()?;
-    isa.check()?;
+    isa.name(machine()?).ok_or(Status::INVALID_ISA)?;
     iterate_handles(callback, data, [Wavefront::OF_DEVICES])
 }
 
