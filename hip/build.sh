@@ -62,10 +62,10 @@ else
 fi
 
 common=(-O3 -Wall -Wextra -fuse-cuid=none --no-gpu-bundle-output)
-with_hipcc() { (cd "$work" && "$hipcc" --genco "--offload-arch=$1" "-mcode-object-version=$2" "${common[@]}" $5 "$3" -o "$4"); }
+with_hipcc() { (cd "$work" && "$hipcc" --genco "--offload-arch=$1" "-mcode-object-version=$2" "${common[@]}" "$3" -o "$4"); }
 with_clang() {
   (cd "$work" && "$clang" -x hip --cuda-device-only -nogpuinc -nogpulib "-DHIPLAUNCH_STANDALONE=$2" \
-    "--offload-arch=$1" "-mcode-object-version=$2" "${common[@]}" $5 "$3" -o "$4")
+    "--offload-arch=$1" "-mcode-object-version=$2" "${common[@]}" "$3" -o "$4")
 }
 
 # How each way names itself in built-with.txt. HIP's headers and device libraries are part of the output too.
@@ -76,11 +76,9 @@ printf '#include "kernel.h"\nextern "C" __global__ void probe(unsigned* p) { *p 
 differ=0 compared=0 skipped=0
 for target in $targets; do
   case $target in gfx90a | gfx908) version=4 ;; *-generic) version=6 ;; *) version=5 ;; esac
-  # In the bundle alone: without the symbols that only people read.
-  case $target in gfx90a | gfx942) strip= ;; *) strip="-Xoffload-linker -s" ;; esac
-  if [ -n "$hipcc" ] && with_hipcc "$target" "$version" try.hip try.co "" > "$work/hipcc.log" 2>&1; then
+  if [ -n "$hipcc" ] && with_hipcc "$target" "$version" try.hip try.co > "$work/hipcc.log" 2>&1; then
     compile=with_hipcc name="$(hipcc_version)"
-  elif [ -n "$clang" ] && with_clang "$target" "$version" try.hip try.co "" > "$work/clang.log" 2>&1; then
+  elif [ -n "$clang" ] && with_clang "$target" "$version" try.hip try.co > "$work/clang.log" 2>&1; then
     compile=with_clang name="$(clang_version), standalone"
   else
     compile=
@@ -110,7 +108,7 @@ for target in $targets; do
     # GFX12 has no global wave sync, so grid.hip is not for every target and has no bundle.
     case $source:$target in grid.hip:gfx90a | grid.hip:gfx942) ;; grid.hip:*) continue ;; esac
     object=${source%.hip}.$target.co
-    $compile "$target" "$version" "$source" "out/$object" "$strip" > "$work/log" 2>&1 || { cat "$work/log" >&2; die "$object: cannot compile"; }
+    $compile "$target" "$version" "$source" "out/$object" > "$work/log" 2>&1 || { cat "$work/log" >&2; die "$object: cannot compile"; }
     # Warnings of the sources are worth showing; hipcc's helpers complain about the missing GPU.
     grep -A 4 -E '\.(hip|h):[0-9]+:[0-9]+: warning' "$work/log" >&2 || true
     [ "$(head -c 4 "$work/out/$object" | od -An -tx1 | tr -d ' ')" = 7f454c46 ] || die "$object: $compile did not write a raw ELF"

@@ -22,9 +22,10 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Copies `image`. The error says what is missing if HIP would read beyond its end.
+    /// Copies `image`. The error says what is missing if HIP would read beyond its end, or needs a section that is not there.
     pub(crate) fn new(image: &[u8]) -> Result<Image, String> {
         check_extent(image)?;
+        check_names(image)?;
         // The vector is larger than the image and contains it at an aligned offset. Its memory does not move with its
         // owner.
         let layout = Layout::from_size_align(image.len(), ALIGNMENT).map_err(|_| "too large".to_owned())?;
@@ -63,6 +64,32 @@ fn check_extent(image: &[u8]) -> Result<(), String> {
         Some(end) => Err(format!("the code object is cut off: {} bytes of {end}", image.len())),
         None => Err(format!("the code object's headers are cut off at {} bytes", image.len())),
     }
+}
+
+/// Checks that an ELF file has a section `.strtab`. clr looks for it by its name (`Elf::InitElf` in `elf.cpp`): without it, HIP 5.2.3 and 6.4.3
+/// crash when they load the code object, and 7.2.4 refuses it.
+fn check_names(image: &[u8]) -> Result<(), String> {
+    if !image.starts_with(ELF_MAGIC) || has_section(image, b".strtab\0") != Some(false) {
+        return Ok(());
+    }
+    let reason = "the code object was stripped of its section .strtab, without which HIP does not load it; link it without `-s` and do not \
+                  strip it";
+    Err(reason.to_owned())
+}
+
+/// Whether an ELF file has a section with a name, which ends with a zero byte. `None` if its headers are cut off.
+fn has_section(image: &[u8], name: &[u8]) -> Option<bool> {
+    let shoff = number::<8>(image, 0x28)?;
+    let (size, count) = (number::<2>(image, 0x3a)?, number::<2>(image, 0x3c)?);
+    let header = |index: u64| shoff.checked_add(index * size);
+    let names = number::<8>(image, header(number::<2>(image, 0x3e)?)?.checked_add(0x18)?)?;
+    for index in 0..count {
+        let at = usize::try_from(names.checked_add(number::<4>(image, header(index)?)?)?).ok()?;
+        if image.get(at..)?.starts_with(name) {
+            return Some(true);
+        }
+    }
+    Some(false)
 }
 
 /// Returns the end of an ELF file: of its tables, sections and segments (System V ABI, 64-bit objects).
@@ -133,6 +160,16 @@ mod tests {
             let error = Image::new(&ELF[..length]).unwrap_err();
             assert!(error.contains("cut off"), "{length}: {error}");
         }
+    }
+
+    #[test]
+    fn a_code_object_without_names_is_refused() {
+        assert_eq!(has_section(ELF, b".strtab\0"), Some(true));
+        let mut stripped = ELF.to_vec();
+        let name = stripped.windows(9).position(|bytes| bytes == b"\0.strtab\0").unwrap();
+        stripped[name + 1..name + 8].copy_from_slice(b".nothing".split_at(7).0);
+        let error = Image::new(&stripped).unwrap_err();
+        assert!(error.contains("stripped of its section .strtab"), "{error}");
     }
 
     #[test]
