@@ -11,10 +11,18 @@
 //! a panic into a status. The body asks the machine (`machine.rs`): the devices that the environment asks for, whose properties are those
 //! of the emulated driver, and the host.
 //!
+//! # How a kernel runs
+//!
+//! The first allocation, signal, queue or code object starts the devices (`hsa/devices.rs`): a machine of the emulator each, whose
+//! allocations are at addresses of the process. A queue is a ring of packets and a thread (`hsa/queue.rs`). The program writes a packet and
+//! rings the bell, a signal; the thread executes the packet (`hsa/packets.rs`): it finds the kernel by the address of its descriptor
+//! (`hsa/executable.rs`), and the machine runs it with the addresses of the packet, the queue and the arguments. Then it counts the
+//! packet's signal down (`hsa/signal.rs`), which wakes who waits for it.
+//!
 //! # What is refused
 //!
 //! The table has every function that AMD's libraries export, so that programs load. Those without a body return that they are not
-//! supported. HSA's queues, signals, executables and memory are among these: they will work over the emulator.
+//! supported.
 
 #![allow(non_snake_case, reason = "functions have the names of AMD's headers")]
 

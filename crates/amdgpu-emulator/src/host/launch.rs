@@ -227,7 +227,30 @@ impl OwnMemory {
         })
     }
 
-    /// `waves` is the number of waves of a whole workgroup.
+    /// The memory with all that the kernel gets. `waves` is the number of waves of a whole workgroup.
+    fn filled(
+        program: &program::Inner,
+        k: &KernelSignature,
+        d: &Dispatch<'_>,
+        remainder: [u32; 3],
+        [waves, lds, scratch]: [u32; 3],
+        (space, printer): (&Arc<AddressSpace>, Printer),
+    ) -> Result<OwnMemory> {
+        let own = OwnMemory::new(program, k, d, waves, space, printer)?;
+        own.block.range().write_bytes(KERNARG, d.kernarg);
+        write_hidden(k, d, remainder, &own.layout, &own.block);
+        write_packet(program, k, d, remainder, [lds, scratch], &own.block);
+        Ok(own)
+    }
+
+    /// A dword of this memory, or of the machine's.
+    fn load(&self, space: &AddressSpace, address: u64) -> Option<u32> {
+        self.block.range().load_u32(address).or_else(|| {
+            let mut dword = [0; 4];
+            space.read(address, &mut dword).is_ok().then(|| u32::from_le_bytes(dword))
+        })
+    }
+
     fn new(
         program: &program::Inner,
         k: &KernelSignature,
@@ -406,11 +429,8 @@ impl DispatchSetup {
     ) -> Result<DispatchSetup> {
         let kernels = program.object().kernels();
         let Some(k) = kernels.get(d.kernel) else {
-            return Err(Error::InvalidArgument(format!(
-                "kernel number {} of a program with {} kernels",
-                d.kernel,
-                kernels.len()
-            )));
+            let text = format!("kernel number {} of a program with {} kernels", d.kernel, kernels.len());
+            return Err(Error::InvalidArgument(text));
         };
         let (kd, target) = (&k.descriptor, program.target());
         let lanes = lanes_of_waves(k, target)?;
@@ -426,27 +446,18 @@ impl DispatchSetup {
         let memory = match at {
             Some(at) => OwnMemory::of_queue(at)?,
             None => {
-                let own = OwnMemory::new(program, k, d, waves, space, config.printer.clone())?;
-                own.block.range().write_bytes(KERNARG, d.kernarg);
-                write_hidden(k, d, remainder, &own.layout, &own.block);
-                write_packet(program, k, d, remainder, [lds, private.bytes], &own.block);
-                own
-            }
-        };
-        let block = memory.block;
-        let load = |address| match at {
-            None => block.range().load_u32(address),
-            Some(_) => {
-                let mut dword = [0; 4];
-                space.read(address, &mut dword).is_ok().then(|| u32::from_le_bytes(dword))
+                let to = (space, config.printer.clone());
+                OwnMemory::filled(program, k, d, remainder, [waves, lds, private.bytes], to)?
             }
         };
         let decoded = Arc::clone(program.decoded(d.kernel)?);
         Ok(DispatchSetup {
             entry: entry(program, &decoded.code, k)?,
             decoded,
-            user_sgprs: user_sgprs(kd, (target, lanes), private.bytes, memory.places, load),
-            block,
+            user_sgprs: user_sgprs(kd, (target, lanes), private.bytes, memory.places, |address| {
+                memory.load(space, address)
+            }),
+            block: memory.block,
             host: memory.host,
             interrupt: at.map_or(&config.interrupt, |at| &at.stop).clone(),
             printf: memory.printf,

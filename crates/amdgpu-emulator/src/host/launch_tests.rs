@@ -1,12 +1,13 @@
 //! The registers of a wave at a kernel's entry on gfx11 (LLVM AMDGPU usage, "Initial Kernel Execution State").
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use amdgpu_isa::Target;
 use code_object::CodeObject;
 
-use super::config::MachineConfig;
-use super::launch::{Dispatch, DispatchSetup, lanes_of_waves};
+use super::config::{Interrupt, MachineConfig};
+use super::launch::{Dispatch, DispatchSetup, QueuePacket, lanes_of_waves};
 use super::program::LoadedProgram;
 use crate::exec::level::SimdLevel;
 use crate::memory::AddressSpace;
@@ -102,6 +103,41 @@ fn user_sgprs_hold_addresses_and_flat_scratch_is_in_none() {
     assert_eq!(packet.load_u32(dispatch + 40), Some(kernarg as u32));
     // s102 and s103, which are FLAT_SCRATCH on gfx942, are ordinary registers.
     assert!((SGPRS..106).all(|n| wave.s32(n as u16) == 0));
+}
+
+/// A kernel of a queue's packet finds what it gets where the queue has it, and interrupts the host.
+#[test]
+fn a_packet_of_a_queue_has_the_addresses() {
+    let object = CodeObject::parse(WAVE32).unwrap();
+    let space = Arc::new(AddressSpace::new(1 << 24));
+    let program = LoadedProgram::load(&object, &space, SimdLevel::Portable).unwrap();
+    let dispatch = Dispatch {
+        kernel: 0,
+        grid: [1; 3],
+        block: [32, 1, 1],
+        dynamic_lds: 0,
+        kernarg: &[],
+        cooperative: false,
+    };
+    let messages = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&messages);
+    let at = QueuePacket {
+        packet: 0x1000_0000_0000,
+        queue: 0x1000_0000_1000,
+        kernarg: 0x1000_0000_2000,
+        on_message: Arc::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }),
+        stop: Interrupt::new(),
+    };
+    let config = MachineConfig::default();
+    let setup = DispatchSetup::new(&program.inner, &config, &space, &dispatch, [0; 3], Some(&at)).unwrap();
+    let wave = begun(&setup, 0, [0; 3]);
+    assert_eq!([0, 2, 4].map(|n| wave.s64(n)), [at.packet, at.queue, at.kernarg]);
+    setup.host.as_ref().unwrap().serve();
+    assert_eq!(messages.load(Ordering::Relaxed), 1);
+    at.stop.end_dispatches();
+    assert!(setup.interrupt.is_set() && !config.interrupt.is_set());
 }
 
 #[test]

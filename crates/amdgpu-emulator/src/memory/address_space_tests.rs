@@ -1,5 +1,6 @@
 //! Tests of the guest's address space.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::address_space::*;
@@ -203,6 +204,50 @@ fn memory_that_the_host_accesses_counts_as_written() {
     space.read(a + 100, &mut byte).unwrap();
     assert_eq!(byte, [7]);
     assert!(matches!(space.host_address(a + 590, 11), Err(Error::OutOfBounds { .. })));
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn the_process_has_allocations_at_their_own_addresses() {
+    let space = AddressSpace::new(1 << 20).at_own_addresses();
+    let other = AddressSpace::one_of(1 << 20, 1, 2);
+    let a = space.alloc(5000, 0).unwrap();
+    assert!(a.is_multiple_of(PAGE));
+    let host = space.host_address(a, 5000).unwrap();
+    assert_eq!(host.as_ptr() as u64, a);
+    // SAFETY: a byte of the allocation, which nothing else accesses.
+    unsafe { host.write(7) };
+    space.share(a, &other).unwrap();
+    let mut byte = [0];
+    other.read(a, &mut byte).unwrap();
+    assert_eq!(byte, [7]);
+    other.unshare(a);
+    space.free(a).unwrap();
+    // What is freed is zero when it is allocated again, and another process's memory stays where it is.
+    let b = space.alloc(5000, 0).unwrap();
+    space.read(b, &mut byte).unwrap();
+    assert_eq!(byte, [0]);
+}
+
+#[test]
+fn memory_of_the_host_is_at_another_address_as_well() {
+    let (space, other) = (AddressSpace::new(1000), AddressSpace::one_of(1000, 1, 2));
+    let mut memory = vec![0_u8; 3 * PAGE as usize];
+    let start = NonNull::from(&mut memory[100]);
+    // SAFETY: the memory lives until it is unmapped, and is accessed through the address spaces alone meanwhile.
+    let a = unsafe { space.map_host_elsewhere(start, 2 * PAGE) }.unwrap();
+    assert!(AddressSpace::is_device_address(a) && a % PAGE == start.as_ptr() as u64 % PAGE);
+    assert!(space.lookup(a).unwrap().is_host && !space.owns(a));
+    space.share(a, &other).unwrap();
+    other.write(a + 1, &[5]).unwrap();
+    assert!(matches!(other.write(a + 2 * PAGE, &[5]), Err(Error::OutOfBounds { .. })));
+    assert!(matches!(other.free(a), Err(Error::NotAnAllocation { .. })));
+    other.unshare(a);
+    space.unmap_host(a).unwrap();
+    assert!(space.lookup(a).is_none());
+    assert_eq!(memory[101], 5);
+    // SAFETY: no memory.
+    assert!(matches!(unsafe { space.map_host_elsewhere(start, 0) }, Err(Error::InvalidArgument(_))));
 }
 
 #[test]

@@ -63,7 +63,10 @@ fn a_program_runs_kernels_by_hsa() {
         let ran = exec(options, &[program.to_str().unwrap(), code]);
         let err = text(&ran.stderr);
         assert_eq!(text(&ran.stdout), expected, "{options:?}: {err}");
-        assert!(err.contains("a queue failed with 0x2b: kernel vadd_f32: out-of-bounds write of 4 bytes"), "{err}");
+        assert!(
+            err.contains("a queue failed with 0x2b: kernel vadd_f32: out-of-bounds write of 4 bytes"),
+            "{err}"
+        );
         assert!(err.contains("a queue failed with 0x1009: a packet of type 0 and format 1"), "{err}");
     }
 }
@@ -81,13 +84,18 @@ fn amds_own_libamdhip64_runs_on_the_emulator() {
         let Some(program) = program(name) else { return };
         let arguments: &[&str] = if name == "over_hip.hip" { &["right"] } else { &[] };
         let command = [&[program.to_str().unwrap()], arguments].concat();
-        let [ours, amds] = ["hiplaunch", "amd"].map(|whose| exec(&["--devices", "2", "--hip", whose], &command));
+        let [ours, amds] =
+            ["hiplaunch", "amd"].map(|whose| exec(&["--devices", "2", "--hip", whose], &command));
         assert!(ours.status.success() && amds.status.success(), "{name}: {}", text(&amds.stderr));
         assert_eq!(text(&ours.stdout), text(&amds.stdout), "{name}: {}", text(&amds.stderr));
     }
     // What observes HIP's calls has none to observe.
     let refused = exec(&["--hip", "amd", "--validate"], &["true"]);
-    assert!(text(&refused.stderr).contains("--validate is for hiplaunch's libamdhip64"), "{}", text(&refused.stderr));
+    assert!(
+        text(&refused.stderr).contains("--validate is for hiplaunch's libamdhip64"),
+        "{}",
+        text(&refused.stderr)
+    );
 }
 
 /// Where the target can't be emulated, there is no device, and each library says why, once.

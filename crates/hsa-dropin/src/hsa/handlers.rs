@@ -111,7 +111,9 @@ fn call_all() {
             state = lock();
             match &waiting {
                 _ if again => state.waiting.push(waiting),
-                Waiting::ForSignal { slot, .. } => drop(slot.handlers.fetch_sub(1, SeqCst)),
+                Waiting::ForSignal { slot, .. } => {
+                    slot.handlers.fetch_sub(1, SeqCst);
+                }
                 Waiting::ForNothing { .. } => {}
             }
         } else if !state.is_awake {

@@ -141,11 +141,11 @@ static void by_hsa(void) {
   FIND(hsa, uint32_t, hsa_shut_down, void);
   FIND(hsa, uint32_t, hsa_iterate_agents, uint32_t (*)(handle_t, void *), void *);
   FIND(hsa, uint32_t, hsa_status_string, uint32_t, const char **);
-  FIND(hsa, uint32_t, hsa_queue_create, handle_t, uint32_t, uint32_t, void *, void *, uint32_t, uint32_t, void **);
+  FIND(hsa, uint32_t, hsa_amd_ipc_signal_create, handle_t, void *);
   FIND(hsa, uint32_t, hsa_system_get_major_extension_table, uint16_t, uint16_t, size_t, void *);
   FIND(hsa, int64_t, hsa_signal_load_relaxed, handle_t);
   uint32_t go_on = 0, stop = 1;
-  void *queue = NULL;
+  void *table = NULL;
   const char *text = "";
   printf("version: %s\n", dlvsym(hsa, "hsa_init", "ROCR_1") == (void *)hsa_init ? "ROCR_1" : "none");
   printf("before: %x\n", hsa_iterate_agents(agent, &go_on));
@@ -153,10 +153,10 @@ static void by_hsa(void) {
   printf("agents: %x\n", hsa_iterate_agents(agent, &go_on));
   printf("stopped: %x\n", hsa_iterate_agents(agent, &stop));
   printf("no callback: %x\n", hsa_iterate_agents(NULL, NULL));
-  uint32_t refused = hsa_queue_create((handle_t){2}, 64, 0, NULL, NULL, 0, 0, &queue);
+  uint32_t refused = hsa_amd_ipc_signal_create((handle_t){0}, NULL);
   hsa_status_string(refused, &text);
-  printf("queue: %s\n", text);
-  printf("table: %x, signal: %ld\n", hsa_system_get_major_extension_table(0x201, 1, 8, &queue),
+  printf("of other processes: %s\n", text);
+  printf("table: %x, signal: %ld\n", hsa_system_get_major_extension_table(0x201, 1, 8, &table),
          (long)hsa_signal_load_relaxed((handle_t){0}));
   printf("shut down: %x\n", hsa_shut_down());
   printf("again: %x\n", hsa_shut_down());
