@@ -439,7 +439,8 @@ macro_rules! transfers {
             at: &[u32; LANES],
             exec: u64,
         ) -> Flow {
-            if cx.notices.bounds != Bounds::Strict
+            // Strict bounds allow some reads: `past_lds`.
+            if (cx.notices.bounds != Bounds::Strict || AccessKind::$access == AccessKind::Read)
                 && $each::<K>(w, cx, pc, register, exec, |lane| FlatTarget::Lds(at[lane])).is_ok()
             {
                 return Flow::Next;

@@ -111,6 +111,43 @@ fn accesses_past_the_end_are_noted() {
 }
 
 #[test]
+fn the_place_where_tensile_reads_zero_is_allowed_and_noted() {
+    for mut rig in rigs() {
+        rig.cx.notices.bounds = Bounds::Strict;
+        rig.cx.lds.reset(128);
+        let at = |rig: &mut TestWave, address: u32| {
+            for lane in 0..LANES {
+                rig.w.v_mut(0).flat_mut()[lane] = address;
+                rig.w.v_mut(8).flat_mut()[lane] = 7;
+            }
+        };
+        let ds = |rig: &TestWave, name: &str| {
+            [
+                Encoding::Ds.first_dword(Target::Gfx90a, op(Encoding::Ds, name, rig.target), 0),
+                4 << 8 | 8 << 24,
+            ]
+        };
+        at(&mut rig, 0xf0_0000);
+        let words = ds(&rig, "ds_read_b32");
+        rig.run(&words);
+        assert_eq!(rig.w.v(8).flat(), &[0; LANES]);
+        let seen = take(&mut rig);
+        let [(NoticeKind::PastEnd, noted)] = seen[..] else { panic!("{seen:?}") };
+        assert_eq!((noted.space, noted.access, noted.count), (MemorySpace::Lds, AccessKind::Read, 64));
+        for (name, address) in
+            [("ds_write_b32", 0xf0_0000), ("ds_add_rtn_u32", 0xf0_0000), ("ds_read_b32", 0xf0_0004)]
+        {
+            at(&mut rig, address);
+            let words = ds(&rig, name);
+            let Err(FaultCause::OutOfBounds { space, .. }) = rig.try_run(&words) else {
+                panic!("{name} is allowed")
+            };
+            assert_eq!(space, MemorySpace::Lds);
+        }
+    }
+}
+
+#[test]
 fn lds_past_its_end_reads_zero_and_keeps_nothing() {
     for mut rig in rigs() {
         rig.cx.notices.bounds = Bounds::Pages;

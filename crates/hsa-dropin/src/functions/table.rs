@@ -5,8 +5,8 @@
 //! have the strongest. `functions/mod.rs` makes them functions; `build.rs` reads their names. The lists are those of Debian's libhsa-runtime64 5.2.3 and 7.2.4 and of ROCr's hsacore.so.def of September 2026; of
 //! Debian's librocm_smi64 5.2.3, 6.4.1 and 7.2.4; and of amdsmi.h of ROCm 6.3, the Python package amdsmi 7.0.2 and its newer sources.
 //!
-//! The symbol version of HSA's functions is ROCr's. Those of system management have none in AMD's libraries; programs that ask
-//! for none get these.
+//! The symbol version of HSA's functions is ROCr's, and that of AMD SMI's its own since ROCm 7.2, for which JAX's plugin asks. Earlier ones and
+//! ROCm SMI's have none in AMD's libraries; programs that ask for none get these.
 
 /// Makes the rows a list of symbol versions with their names.
 #[allow(unused_macros, reason = "build.rs uses it")]
@@ -348,7 +348,7 @@ rocm_smi ROCM_SMI
     }
     plain {}
 
-amd_smi AMD_SMI
+amd_smi AMDSMI_1
     answered {
         amdsmi_init(flags: u64);
         amdsmi_shut_down();
