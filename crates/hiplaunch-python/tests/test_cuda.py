@@ -173,6 +173,94 @@ def test_kernels_for_halves_that_only_cuda_has():
     torch.testing.assert_close(halves.float(), torch.nn.functional.avg_pool3d(x.half().float(), 2), rtol=1e-3, atol=1e-3)
 
 
+def _of_many_rows(function):
+    def of_rows(x):
+        rows = torch.arange(1500, device=x.device) % 3
+        return function(x, rows)
+
+    return of_rows
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x, w, b: torch.nn.functional.layer_norm(x, (16,), w, b), [(1500, 16), (16,), (16,)]),
+        (_of_many_rows(lambda x, rows: torch.nn.functional.embedding(rows, x)), [(3, 16)]),
+        (_of_many_rows(lambda x, rows: x[rows]), [(3, 16)]),
+        (lambda x: x.clamp(1 - 1 / 128, 1 + 1 / 128).prod(0), [(1500, 4)]),
+        (lambda x, w: torch.nn.functional.conv_transpose2d(x, w), [(1, 64, 9, 9), (64, 4, 3, 3)]),
+        (lambda x, w: torch.nn.functional.conv2d(x, w), [(1, 64, 9, 9), (4, 64, 3, 3)]),
+        (lambda x: torch.nn.functional.interpolate(x, scale_factor=3.3, mode="bilinear"), [(1, 2, 9, 9)]),
+        (lambda x: torch.nn.functional.fold(x, 12, 5), [(1, 50, 64)]),
+        (lambda x, y: x @ y, [(9, 1500), (1500, 5)]),
+    ],
+)
+def test_halves_are_added_in_floats(function, shapes, dtype):
+    torch.manual_seed(5)
+    halves = [torch.randn(shape).to(dtype).cuda().requires_grad_() for shape in shapes]
+    doubles = [tensor.detach().cpu().double().requires_grad_() for tensor in halves]
+    output, expected = function(*halves), function(*doubles)
+    grad = torch.randn(expected.shape).to(dtype)
+    output.backward(grad.cuda())
+    expected.backward(grad.double())
+    for of_halves, exact in [(output.detach(), expected.detach()), *((h.grad, d.grad) for h, d in zip(halves, doubles))]:
+        assert of_halves.dtype == dtype
+        # Two roundings, the first of a number that may be larger.
+        allowed = 2 * torch.finfo(dtype).eps
+        torch.testing.assert_close(of_halves.cpu().double(), exact, rtol=allowed, atol=allowed * exact.abs().max().item() / 8)
+
+
+def test_halves_that_are_changed_in_place():
+    x = torch.zeros(2, device="cuda", dtype=torch.float16)
+    ones = torch.ones(3000, device="cuda", dtype=torch.float16)
+    assert x.index_put_((torch.zeros(3000, dtype=torch.long, device="cuda"),), ones, accumulate=True) is x
+    assert x.tolist() == [3000, 0]
+    matrix, out = torch.eye(3, device="cuda", dtype=torch.bfloat16), torch.empty(0, device="cuda", dtype=torch.bfloat16)
+    assert torch.mm(matrix, 2 * matrix, out=out) is out and out.tolist() == (2 * matrix).tolist()
+    assert out.addmm_(matrix, matrix) is out and out.tolist() == (3 * matrix).tolist()
+    assert torch.prod(matrix, 0, dtype=torch.float32).dtype == torch.float32
+    with pytest.raises(RuntimeError, match="same dtype|should be the same|same type"):
+        matrix @ matrix.float()
+
+
+def test_the_statistics_of_a_layer_norm_are_floats():
+    _, mean, scale = torch.native_layer_norm(torch.ones(2, 3, device="cuda", dtype=torch.float16), (3,), None, None, 1e-5)
+    assert {mean.dtype, scale.dtype} == {torch.float32} and mean.is_cuda
+
+
+def test_the_gradient_of_label_smoothing_is_exact():
+    torch.manual_seed(5)
+    x = torch.randn(2, 32000)
+    target = torch.tensor([3, 4])
+    grads = []
+    for tensor in (x.cuda(), x.double()):
+        tensor.requires_grad_()
+        torch.nn.functional.cross_entropy(tensor, target.to(tensor.device), label_smoothing=0.2, reduction="sum").backward()
+        grads.append(tensor.grad.cpu().double())
+    torch.testing.assert_close(*grads, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.skipif(not hasattr(torch.ops.aten.mm, "dtype"), reason="this torch has no such products")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_of_halves_in_floats(dtype):
+    torch.manual_seed(5)
+    a, b = torch.randn(8, 70).to(dtype), torch.randn(70, 6).to(dtype)
+    c, exact = torch.randn(8, 6), a.double() @ b.double()
+    on_cuda = a.cuda(), b.cuda()
+    out = torch.empty(0, device="cuda")
+    assert torch.addmm(c.cuda(), *on_cuda, beta=2, alpha=0.5, out_dtype=torch.float32, out=out) is out
+    for result, expected in [
+        (torch.mm(*on_cuda, out_dtype=torch.float32), exact),
+        (torch.bmm(on_cuda[0][None], on_cuda[1][None], out_dtype=torch.float32)[0], exact),
+        (out, 2 * c + 0.5 * exact),
+    ]:
+        assert result.dtype == torch.float32 and result.is_cuda
+        torch.testing.assert_close(result.cpu().double(), expected.double(), rtol=1e-5, atol=1e-5)
+    with pytest.raises(RuntimeError, match="out_dtype must be"):
+        torch.mm(*(tensor.float() for tensor in on_cuda), out_dtype=dtype)
+
+
 def test_backward_is_on_the_device():
     class Twice(torch.autograd.Function):
         @staticmethod
