@@ -299,6 +299,39 @@ def test_generators():
         torch.randn(4, device="cuda", generator=torch.Generator(device="cpu"))
 
 
+def test_the_state_of_a_generator_is_a_seed_and_an_offset():
+    generator = torch.Generator(device="cuda").manual_seed(11)
+    first = torch.rand(3, device="cuda", generator=generator)
+    assert not torch.equal(torch.rand(3, device="cuda", generator=generator), first)
+    seed, offset = generator.get_state().view(torch.int64).tolist()
+    assert seed == generator.initial_seed() == 11 and offset == generator.get_offset() > 0
+    # Libraries take numbers for their own kernels.
+    generator.set_state(torch.tensor([11, 4000]).view(torch.uint8))
+    assert generator.get_offset() == 4000
+    third = torch.rand(3, device="cuda", generator=generator)
+    generator.set_offset(4000)
+    assert torch.equal(torch.rand(3, device="cuda", generator=generator), third)
+    generator.set_state(torch.tensor([11]).view(torch.uint8))
+    assert torch.equal(torch.rand(3, device="cuda", generator=generator), first)
+    with pytest.raises(RuntimeError, match="wrong size"):
+        generator.set_state(torch.zeros(5000, dtype=torch.uint8))
+    few = torch.stack([torch.rand(2, device="cuda", generator=generator) for _ in range(2000)])
+    assert abs(few.mean() - 0.5) < 0.03 and len(few.unique()) > 3900
+
+
+def test_dropout_takes_the_devices_numbers():
+    x, results = torch.ones(64, device="cuda"), []
+    for _ in range(2):
+        torch.cuda.manual_seed(5)
+        results.append(torch.nn.functional.dropout(x.requires_grad_(), 0.25))
+    before = torch.get_rng_state()
+    assert torch.equal(*results) and set(results[0].tolist()) == {0, torch.tensor(4 / 3).item()}
+    results[1].sum().backward()
+    assert torch.equal(x.grad, results[1]) and torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(torch.nn.functional.dropout(x, 0.25, training=False), x)
+    assert torch.native_dropout(x, 0.25, False)[1].all()
+
+
 def test_an_operator_that_is_registered_for_cuda_is_called():
     library = torch.library.Library("aten", "IMPL")
     library.impl("erfinv", lambda x: torch.full_like(x, 7.0), "CUDA")
@@ -352,6 +385,7 @@ def test_streams_events_and_pinned_memory():
         lambda: torch.cuda.CUDAGraph(),
         lambda: torch.cuda.graph(None),
         lambda: torch.cuda.Event().ipc_handle(),
+        lambda: torch.multiprocessing.reductions.reduce_tensor(torch.ones(2, device="cuda")),
         lambda: torch._C._cuda_attach_out_of_memory_observer(None),
         lambda: torch._cudnn_init_dropout_state(0.5, True, 1, device="cuda", dtype=torch.uint8),
         lambda: torch.cuda.set_device(7),
@@ -395,6 +429,24 @@ def test_objects_with_an_address_are_arguments():
 
     x = torch.zeros(64, device="cuda")
     add_one[(1,)](Pointer(x), Pointer(x), 64, BLOCK=64)
+    assert x.sum() == 64
+
+
+def test_a_pointer_that_is_its_own_storage_is_an_argument():
+    class Pointer:
+        dtype = torch.float32
+
+        def __init__(self, address):
+            self.address = address
+
+        def data_ptr(self):
+            return self.address
+
+        def untyped_storage(self):
+            return self
+
+    x = torch.zeros(64, device="cuda")
+    add_one[(1,)](Pointer(x.data_ptr()), Pointer(x.data_ptr()), 64, BLOCK=64)
     assert x.sum() == 64
 
 
@@ -469,6 +521,18 @@ def test_control_c_ends_a_kernel(tmp_path):
         assert process.stdout.read() == "interrupted\n1.0\n"
     # A kernel of minutes; the limit is for machines that are busy.
     assert time.monotonic() - begin < 20 and process.returncode == 0
+
+
+def test_an_exception_of_a_signals_handler_ends_a_kernel(tmp_path):
+    handler = """
+import signal
+def late(*_): raise TimeoutError
+signal.signal(signal.SIGALRM, late)
+"""
+    program = tmp_path / "spin.py"
+    spin = SPIN.replace('print("begins", flush=True)', "signal.alarm(1)")
+    program.write_text(handler + spin.replace("KeyboardInterrupt", "TimeoutError"))
+    assert run([program]) == "interrupted\n1.0\n"
 
 
 def test_a_time_budget_ends_a_kernel(tmp_path):

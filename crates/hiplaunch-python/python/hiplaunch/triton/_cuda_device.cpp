@@ -203,41 +203,76 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 
 // ------------------------------------------------------------------------------------------------------- generators
 
-// A generator of a device of CUDA: one of the CPU, which the CPU's kernels use.
+// A generator of a device of CUDA. Its state is CUDA's, a seed and an offset, which libraries read and advance. The numbers are of
+// a generator of the CPU, which gets a seed of both for each operator: at the offset 0, the seed itself.
 struct GeneratorImpl final : c10::GeneratorImpl {
-  at::Generator cpu;
+  static constexpr size_t SEED_BYTES = sizeof(uint64_t), STATE_BYTES = 2 * sizeof(uint64_t);
 
-  GeneratorImpl(DeviceIndex device, at::Generator generator)
-      : c10::GeneratorImpl(Device(CUDA, device), c10::DispatchKeySet(DispatchKey::CUDA)), cpu(std::move(generator)) {}
+  at::Generator cpu = at::detail::createCPUGenerator();
+  uint64_t current = c10::default_rng_seed_val, offset = 0;
+
+  explicit GeneratorImpl(DeviceIndex device)
+      : c10::GeneratorImpl(Device(CUDA, device), c10::DispatchKeySet(DispatchKey::CUDA)) {}
+
+  // The CPU's generator, for one operator.
+  at::Generator next() {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    uint64_t mixed = current;
+    if (offset != 0) {
+      // SplitMix64. The CPU's generator takes the lower half.
+      mixed += offset * 0x9e3779b97f4a7c15;
+      mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+      mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+      mixed ^= mixed >> 31;
+    }
+    offset += 4;
+    cpu.set_current_seed(mixed);
+    return cpu;
+  }
 
   void set_current_seed(uint64_t seed) override {
-    cpu.set_current_seed(seed);
+    current = seed;
+    offset = 0;
   }
-  void set_offset(uint64_t offset) override {
-    cpu.set_offset(offset);
+  void set_offset(uint64_t to) override {
+    offset = to;
   }
   uint64_t get_offset() const override {
-    return cpu.get_offset();
+    return offset;
   }
   uint64_t current_seed() const override {
-    return cpu.current_seed();
+    return current;
   }
   uint64_t seed() override {
-    return cpu.unsafeGetGeneratorImpl()->seed();
+    set_current_seed(c10::detail::getNonDeterministicRandom(true));
+    return current;
   }
   void set_state(const c10::TensorImpl& state) override {
-    cpu.unsafeGetGeneratorImpl()->set_state(state);
+    at::detail::check_rng_state(state);
+    const auto bytes = static_cast<size_t>(state.numel());
+    TORCH_CHECK(bytes == STATE_BYTES || bytes == SEED_BYTES, "RNG state is wrong size");
+    const auto* from = static_cast<const char*>(state.data());
+    set_current_seed(0);
+    std::memcpy(&current, from, SEED_BYTES);
+    std::memcpy(&offset, from + SEED_BYTES, bytes - SEED_BYTES);
   }
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
-    return cpu.unsafeGetGeneratorImpl()->get_state();
+    auto state = at::detail::empty_cpu({STATE_BYTES}, at::kByte, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
+    auto* to = state.mutable_data_ptr<uint8_t>();
+    std::memcpy(to, &current, SEED_BYTES);
+    std::memcpy(to + SEED_BYTES, &offset, sizeof(offset));
+    return state.getIntrusivePtr();
   }
   c10::GeneratorImpl* clone_impl() const override {
-    return new GeneratorImpl(device_.index(), cpu.clone());
+    auto* clone = new GeneratorImpl(device_.index());
+    clone->current = current;
+    clone->offset = offset;
+    return clone;
   }
 };
 
 at::Generator new_generator(DeviceIndex device) {
-  return at::make_generator<GeneratorImpl>(device, at::detail::createCPUGenerator());
+  return at::make_generator<GeneratorImpl>(device);
 }
 
 std::array<at::Generator, MAX_DEVICES> default_generators;
@@ -250,7 +285,7 @@ at::Generator cpu_generator(const std::optional<at::Generator>& generator) {
   TORCH_CHECK(!is_other, "Expected a 'cuda' device type for generator but found '", generator->device().type(), "'");
   const bool is_one = generator.has_value() && generator->defined();
   const auto& cuda = is_one ? *generator : default_generators[current_device];
-  return static_cast<GeneratorImpl*>(cuda.unsafeGetGeneratorImpl())->cpu;
+  return static_cast<GeneratorImpl*>(cuda.unsafeGetGeneratorImpl())->next();
 }
 
 // ------------------------------------------------------------------------------------------------------------ hooks
@@ -533,6 +568,16 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm_backward(
   return {to_like(of_input, input), to_like(of_weight, parameters), to_like(of_bias, parameters)};
 }
 
+// Dropout whose numbers are of the device's generator. The CPU's operator uses that of the CPU.
+std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double p, std::optional<bool> train) {
+  auto mask = at::empty_like(input, input.options().dtype(at::kBool));
+  if (!train.value_or(true)) {
+    return {input.clone(), mask.fill_(true)};
+  }
+  mask.bernoulli_(1 - p);
+  return {input.mul(mask).mul_(p == 1 ? 0.0 : 1 / (1 - p)), mask};
+}
+
 bool has_no_ctc_loss(const at::Tensor&, const at::Tensor&, c10::IntArrayRef, c10::IntArrayRef, int64_t) {
   return false;
 }
@@ -792,7 +837,7 @@ void register_operators() {
                                      "_fused_rms_norm", "_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor",
                                      "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor", "_softmax", "_log_softmax",
                                      "_softmax_backward_data", "_log_softmax_backward_data",
-                                     "native_layer_norm", "native_layer_norm_backward"};
+                                     "native_layer_norm", "native_layer_norm_backward", "native_dropout"};
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
   library.impl("copy_", copy_);
@@ -805,6 +850,7 @@ void register_operators() {
   library.impl("_log_softmax", softmax_in_float<at::_log_softmax>);
   library.impl("_softmax_backward_data", softmax_backward);
   library.impl("_log_softmax_backward_data", log_softmax_backward);
+  library.impl("native_dropout", dropout);
   library.impl("native_layer_norm", layer_norm);
   library.impl("native_layer_norm_backward", layer_norm_backward);
   for (const std::string question : {"_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"}) {
