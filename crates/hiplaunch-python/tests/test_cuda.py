@@ -173,6 +173,94 @@ def test_kernels_for_halves_that_only_cuda_has():
     torch.testing.assert_close(halves.float(), torch.nn.functional.avg_pool3d(x.half().float(), 2), rtol=1e-3, atol=1e-3)
 
 
+def _of_many_rows(function):
+    def of_rows(x):
+        rows = torch.arange(1500, device=x.device) % 3
+        return function(x, rows)
+
+    return of_rows
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x, w, b: torch.nn.functional.layer_norm(x, (16,), w, b), [(1500, 16), (16,), (16,)]),
+        (_of_many_rows(lambda x, rows: torch.nn.functional.embedding(rows, x)), [(3, 16)]),
+        (_of_many_rows(lambda x, rows: x[rows]), [(3, 16)]),
+        (lambda x: x.clamp(1 - 1 / 128, 1 + 1 / 128).prod(0), [(1500, 4)]),
+        (lambda x, w: torch.nn.functional.conv_transpose2d(x, w), [(1, 64, 9, 9), (64, 4, 3, 3)]),
+        (lambda x, w: torch.nn.functional.conv2d(x, w), [(1, 64, 9, 9), (4, 64, 3, 3)]),
+        (lambda x: torch.nn.functional.interpolate(x, scale_factor=3.3, mode="bilinear"), [(1, 2, 9, 9)]),
+        (lambda x: torch.nn.functional.fold(x, 12, 5), [(1, 50, 64)]),
+        (lambda x, y: x @ y, [(9, 1500), (1500, 5)]),
+    ],
+)
+def test_halves_are_added_in_floats(function, shapes, dtype):
+    torch.manual_seed(5)
+    halves = [torch.randn(shape).to(dtype).cuda().requires_grad_() for shape in shapes]
+    doubles = [tensor.detach().cpu().double().requires_grad_() for tensor in halves]
+    output, expected = function(*halves), function(*doubles)
+    grad = torch.randn(expected.shape).to(dtype)
+    output.backward(grad.cuda())
+    expected.backward(grad.double())
+    for of_halves, exact in [(output.detach(), expected.detach()), *((h.grad, d.grad) for h, d in zip(halves, doubles))]:
+        assert of_halves.dtype == dtype
+        # Two roundings, the first of a number that may be larger.
+        allowed = 2 * torch.finfo(dtype).eps
+        torch.testing.assert_close(of_halves.cpu().double(), exact, rtol=allowed, atol=allowed * exact.abs().max().item() / 8)
+
+
+def test_halves_that_are_changed_in_place():
+    x = torch.zeros(2, device="cuda", dtype=torch.float16)
+    ones = torch.ones(3000, device="cuda", dtype=torch.float16)
+    assert x.index_put_((torch.zeros(3000, dtype=torch.long, device="cuda"),), ones, accumulate=True) is x
+    assert x.tolist() == [3000, 0]
+    matrix, out = torch.eye(3, device="cuda", dtype=torch.bfloat16), torch.empty(0, device="cuda", dtype=torch.bfloat16)
+    assert torch.mm(matrix, 2 * matrix, out=out) is out and out.tolist() == (2 * matrix).tolist()
+    assert out.addmm_(matrix, matrix) is out and out.tolist() == (3 * matrix).tolist()
+    assert torch.prod(matrix, 0, dtype=torch.float32).dtype == torch.float32
+    with pytest.raises(RuntimeError, match="same dtype|should be the same|same type"):
+        matrix @ matrix.float()
+
+
+def test_the_statistics_of_a_layer_norm_are_floats():
+    _, mean, scale = torch.native_layer_norm(torch.ones(2, 3, device="cuda", dtype=torch.float16), (3,), None, None, 1e-5)
+    assert {mean.dtype, scale.dtype} == {torch.float32} and mean.is_cuda
+
+
+def test_the_gradient_of_label_smoothing_is_exact():
+    torch.manual_seed(5)
+    x = torch.randn(2, 32000)
+    target = torch.tensor([3, 4])
+    grads = []
+    for tensor in (x.cuda(), x.double()):
+        tensor.requires_grad_()
+        torch.nn.functional.cross_entropy(tensor, target.to(tensor.device), label_smoothing=0.2, reduction="sum").backward()
+        grads.append(tensor.grad.cpu().double())
+    torch.testing.assert_close(*grads, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.skipif(not hasattr(torch.ops.aten.mm, "dtype"), reason="this torch has no such products")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_of_halves_in_floats(dtype):
+    torch.manual_seed(5)
+    a, b = torch.randn(8, 70).to(dtype), torch.randn(70, 6).to(dtype)
+    c, exact = torch.randn(8, 6), a.double() @ b.double()
+    on_cuda = a.cuda(), b.cuda()
+    out = torch.empty(0, device="cuda")
+    assert torch.addmm(c.cuda(), *on_cuda, beta=2, alpha=0.5, out_dtype=torch.float32, out=out) is out
+    for result, expected in [
+        (torch.mm(*on_cuda, out_dtype=torch.float32), exact),
+        (torch.bmm(on_cuda[0][None], on_cuda[1][None], out_dtype=torch.float32)[0], exact),
+        (out, 2 * c + 0.5 * exact),
+    ]:
+        assert result.dtype == torch.float32 and result.is_cuda
+        torch.testing.assert_close(result.cpu().double(), expected.double(), rtol=1e-5, atol=1e-5)
+    with pytest.raises(RuntimeError, match="out_dtype must be"):
+        torch.mm(*(tensor.float() for tensor in on_cuda), out_dtype=dtype)
+
+
 def test_backward_is_on_the_device():
     class Twice(torch.autograd.Function):
         @staticmethod
@@ -209,6 +297,39 @@ def test_generators():
         torch.rand(4, device="cuda")
     with pytest.raises(RuntimeError, match="generator"):
         torch.randn(4, device="cuda", generator=torch.Generator(device="cpu"))
+
+
+def test_the_state_of_a_generator_is_a_seed_and_an_offset():
+    generator = torch.Generator(device="cuda").manual_seed(11)
+    first = torch.rand(3, device="cuda", generator=generator)
+    assert not torch.equal(torch.rand(3, device="cuda", generator=generator), first)
+    seed, offset = generator.get_state().view(torch.int64).tolist()
+    assert seed == generator.initial_seed() == 11 and offset == generator.get_offset() > 0
+    # Libraries take numbers for their own kernels.
+    generator.set_state(torch.tensor([11, 4000]).view(torch.uint8))
+    assert generator.get_offset() == 4000
+    third = torch.rand(3, device="cuda", generator=generator)
+    generator.set_offset(4000)
+    assert torch.equal(torch.rand(3, device="cuda", generator=generator), third)
+    generator.set_state(torch.tensor([11]).view(torch.uint8))
+    assert torch.equal(torch.rand(3, device="cuda", generator=generator), first)
+    with pytest.raises(RuntimeError, match="wrong size"):
+        generator.set_state(torch.zeros(5000, dtype=torch.uint8))
+    few = torch.stack([torch.rand(2, device="cuda", generator=generator) for _ in range(2000)])
+    assert abs(few.mean() - 0.5) < 0.03 and len(few.unique()) > 3900
+
+
+def test_dropout_takes_the_devices_numbers():
+    x, results = torch.ones(64, device="cuda"), []
+    for _ in range(2):
+        torch.cuda.manual_seed(5)
+        results.append(torch.nn.functional.dropout(x.requires_grad_(), 0.25))
+    before = torch.get_rng_state()
+    assert torch.equal(*results) and set(results[0].tolist()) == {0, torch.tensor(4 / 3).item()}
+    results[1].sum().backward()
+    assert torch.equal(x.grad, results[1]) and torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(torch.nn.functional.dropout(x, 0.25, training=False), x)
+    assert torch.native_dropout(x, 0.25, False)[1].all()
 
 
 def test_an_operator_that_is_registered_for_cuda_is_called():
@@ -264,6 +385,7 @@ def test_streams_events_and_pinned_memory():
         lambda: torch.cuda.CUDAGraph(),
         lambda: torch.cuda.graph(None),
         lambda: torch.cuda.Event().ipc_handle(),
+        lambda: torch.multiprocessing.reductions.reduce_tensor(torch.ones(2, device="cuda")),
         lambda: torch._C._cuda_attach_out_of_memory_observer(None),
         lambda: torch._cudnn_init_dropout_state(0.5, True, 1, device="cuda", dtype=torch.uint8),
         lambda: torch.cuda.set_device(7),
@@ -307,6 +429,24 @@ def test_objects_with_an_address_are_arguments():
 
     x = torch.zeros(64, device="cuda")
     add_one[(1,)](Pointer(x), Pointer(x), 64, BLOCK=64)
+    assert x.sum() == 64
+
+
+def test_a_pointer_that_is_its_own_storage_is_an_argument():
+    class Pointer:
+        dtype = torch.float32
+
+        def __init__(self, address):
+            self.address = address
+
+        def data_ptr(self):
+            return self.address
+
+        def untyped_storage(self):
+            return self
+
+    x = torch.zeros(64, device="cuda")
+    add_one[(1,)](Pointer(x.data_ptr()), Pointer(x.data_ptr()), 64, BLOCK=64)
     assert x.sum() == 64
 
 
@@ -381,6 +521,18 @@ def test_control_c_ends_a_kernel(tmp_path):
         assert process.stdout.read() == "interrupted\n1.0\n"
     # A kernel of minutes; the limit is for machines that are busy.
     assert time.monotonic() - begin < 20 and process.returncode == 0
+
+
+def test_an_exception_of_a_signals_handler_ends_a_kernel(tmp_path):
+    handler = """
+import signal
+def late(*_): raise TimeoutError
+signal.signal(signal.SIGALRM, late)
+"""
+    program = tmp_path / "spin.py"
+    spin = SPIN.replace('print("begins", flush=True)', "signal.alarm(1)")
+    program.write_text(handler + spin.replace("KeyboardInterrupt", "TimeoutError"))
+    assert run([program]) == "interrupted\n1.0\n"
 
 
 def test_a_time_budget_ends_a_kernel(tmp_path):

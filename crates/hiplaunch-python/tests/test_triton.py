@@ -17,6 +17,8 @@ import torch
 import triton
 import triton.language as tl
 from hiplaunch.triton import _programs
+from hiplaunch.triton._benchmark import take_first
+from hiplaunch.triton._replace import Replacements
 
 
 @triton.jit
@@ -217,6 +219,25 @@ def test_a_race_names_the_line():
         assert added()
     finally:
         hiplaunch.triton.deactivate()
+
+
+def test_the_first_of_equal_configurations_is_taken(driver):
+    @triton.jit
+    def fill(out, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+        tl.static_assert(BLOCK <= 64)
+        tl.store(out + tl.arange(0, BLOCK), BLOCK)
+
+    replacements = Replacements()
+    take_first(replacements)
+    try:
+        # The second and the last are equal.
+        configs = [triton.Config({"BLOCK": block, "EVEN": even}) for block, even in ((128, False), (64, False), (32, True), (64, 0))]
+        out = torch.zeros(128)
+        tuned = triton.autotune(configs=configs, key=[])(fill)
+        tuned[(1,)](out)
+    finally:
+        replacements.undo()
+    assert out.sum() == 64 * 64 and tuned.best_config.kwargs["BLOCK"] == 64
 
 
 def test_autotune_and_do_bench(driver):

@@ -45,15 +45,18 @@ def take_first(replacements):
     prune, bench = Autotuner.prune_configs, Autotuner._bench
 
     def prune_and_begin(self, *args, **kwargs):
-        self._hiplaunch_has_one = False
+        self._hiplaunch_first = None
         return prune(self, *args, **kwargs)
 
     def bench_until_one_runs(self, *args, config, **meta):
-        if self._hiplaunch_has_one:
-            return [math.inf] * 3
+        if self._hiplaunch_first is not None:
+            # The autotuner keeps one time for all configurations that are equal.
+            first, times = self._hiplaunch_first
+            return times if config == first else [math.inf] * 3
         # One that needs more than the device has takes forever, says the autotuner.
         times = bench(self, *args, config=config, **meta)
-        self._hiplaunch_has_one = math.isfinite(times[0] if isinstance(times, (list, tuple)) else times)
+        if math.isfinite(times[0] if isinstance(times, (list, tuple)) else times):
+            self._hiplaunch_first = config, times
         return times
 
     replacements.set(Autotuner, "prune_configs", prune_and_begin)

@@ -364,6 +364,9 @@ def map_cuda(driver, replacements):
     for name in ("_CUDAGraph", "_MemPool"):
         replacements.set(torch._C, name, _refused_class(f"torch._C.{name}"))
     replacements.set(torch.UntypedStorage, "__new__", _new_storage(torch))
+    # What is sent to another process through torch.multiprocessing.
+    for name in ("_share_cuda_", "_new_shared_cuda"):
+        replacements.set(torch.UntypedStorage, name, _refused(f"torch.UntypedStorage.{name}"))
     of_module = {
         **_classes(torch),
         "_exchange_device": library.exchange_device,

@@ -203,41 +203,76 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 
 // ------------------------------------------------------------------------------------------------------- generators
 
-// A generator of a device of CUDA: one of the CPU, which the CPU's kernels use.
+// A generator of a device of CUDA. Its state is CUDA's, a seed and an offset, which libraries read and advance. The numbers are of
+// a generator of the CPU, which gets a seed of both for each operator: at the offset 0, the seed itself.
 struct GeneratorImpl final : c10::GeneratorImpl {
-  at::Generator cpu;
+  static constexpr size_t SEED_BYTES = sizeof(uint64_t), STATE_BYTES = 2 * sizeof(uint64_t);
 
-  GeneratorImpl(DeviceIndex device, at::Generator generator)
-      : c10::GeneratorImpl(Device(CUDA, device), c10::DispatchKeySet(DispatchKey::CUDA)), cpu(std::move(generator)) {}
+  at::Generator cpu = at::detail::createCPUGenerator();
+  uint64_t current = c10::default_rng_seed_val, offset = 0;
+
+  explicit GeneratorImpl(DeviceIndex device)
+      : c10::GeneratorImpl(Device(CUDA, device), c10::DispatchKeySet(DispatchKey::CUDA)) {}
+
+  // The CPU's generator, for one operator.
+  at::Generator next() {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    uint64_t mixed = current;
+    if (offset != 0) {
+      // SplitMix64. The CPU's generator takes the lower half.
+      mixed += offset * 0x9e3779b97f4a7c15;
+      mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+      mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+      mixed ^= mixed >> 31;
+    }
+    offset += 4;
+    cpu.set_current_seed(mixed);
+    return cpu;
+  }
 
   void set_current_seed(uint64_t seed) override {
-    cpu.set_current_seed(seed);
+    current = seed;
+    offset = 0;
   }
-  void set_offset(uint64_t offset) override {
-    cpu.set_offset(offset);
+  void set_offset(uint64_t to) override {
+    offset = to;
   }
   uint64_t get_offset() const override {
-    return cpu.get_offset();
+    return offset;
   }
   uint64_t current_seed() const override {
-    return cpu.current_seed();
+    return current;
   }
   uint64_t seed() override {
-    return cpu.unsafeGetGeneratorImpl()->seed();
+    set_current_seed(c10::detail::getNonDeterministicRandom(true));
+    return current;
   }
   void set_state(const c10::TensorImpl& state) override {
-    cpu.unsafeGetGeneratorImpl()->set_state(state);
+    at::detail::check_rng_state(state);
+    const auto bytes = static_cast<size_t>(state.numel());
+    TORCH_CHECK(bytes == STATE_BYTES || bytes == SEED_BYTES, "RNG state is wrong size");
+    const auto* from = static_cast<const char*>(state.data());
+    set_current_seed(0);
+    std::memcpy(&current, from, SEED_BYTES);
+    std::memcpy(&offset, from + SEED_BYTES, bytes - SEED_BYTES);
   }
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
-    return cpu.unsafeGetGeneratorImpl()->get_state();
+    auto state = at::detail::empty_cpu({STATE_BYTES}, at::kByte, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
+    auto* to = state.mutable_data_ptr<uint8_t>();
+    std::memcpy(to, &current, SEED_BYTES);
+    std::memcpy(to + SEED_BYTES, &offset, sizeof(offset));
+    return state.getIntrusivePtr();
   }
   c10::GeneratorImpl* clone_impl() const override {
-    return new GeneratorImpl(device_.index(), cpu.clone());
+    auto* clone = new GeneratorImpl(device_.index());
+    clone->current = current;
+    clone->offset = offset;
+    return clone;
   }
 };
 
 at::Generator new_generator(DeviceIndex device) {
-  return at::make_generator<GeneratorImpl>(device, at::detail::createCPUGenerator());
+  return at::make_generator<GeneratorImpl>(device);
 }
 
 std::array<at::Generator, MAX_DEVICES> default_generators;
@@ -250,7 +285,7 @@ at::Generator cpu_generator(const std::optional<at::Generator>& generator) {
   TORCH_CHECK(!is_other, "Expected a 'cuda' device type for generator but found '", generator->device().type(), "'");
   const bool is_one = generator.has_value() && generator->defined();
   const auto& cuda = is_one ? *generator : default_generators[current_device];
-  return static_cast<GeneratorImpl*>(cuda.unsafeGetGeneratorImpl())->cpu;
+  return static_cast<GeneratorImpl*>(cuda.unsafeGetGeneratorImpl())->next();
 }
 
 // ------------------------------------------------------------------------------------------------------------ hooks
@@ -367,6 +402,10 @@ bool is_plain(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == at::kStrided && tensor.has_storage();
 }
 
+bool is_half(const at::Tensor& tensor) {
+  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
+}
+
 // The CPU's tensor with the same memory.
 at::Tensor cpu_alias(const at::Tensor& tensor) {
   if (!is_plain(tensor) || tensor.device().type() != CUDA) {
@@ -374,6 +413,14 @@ at::Tensor cpu_alias(const at::Tensor& tensor) {
   }
   auto storage = alias_of(tensor.storage(), Device(c10::DeviceType::CPU), c10::GetCPUAllocator());
   return tensor_in(std::move(storage), tensor, DispatchKey::CPU);
+}
+
+at::Tensor cpu_in_float(const at::Tensor& tensor) {
+  return is_half(tensor) ? cpu_alias(tensor).to(at::kFloat) : cpu_alias(tensor);
+}
+
+at::Tensor cpu_in_float(const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() ? cpu_in_float(*tensor) : at::Tensor();
 }
 
 // The tensor of CUDA with the memory of one of the CPU.
@@ -455,9 +502,15 @@ at::Tensor softmax_in_float(const at::Tensor& self, int64_t dim, bool half_to_fl
   return cuda_alias(softmax(cpu_alias(half_to_float ? self.to(at::kFloat) : self), dim, false));
 }
 
-template <at::Tensor (*backward)(const at::Tensor&, const at::Tensor&, int64_t, at::ScalarType)>
 at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType type) {
-  return cuda_alias(backward(cpu_alias(grad), cpu_alias(output), dim, grad.scalar_type())).to(type);
+  return cuda_alias(at::_softmax_backward_data(cpu_alias(grad), cpu_alias(output), dim, grad.scalar_type())).to(type);
+}
+
+// The CPU's own kernel adds a row's gradients one after another, which is a hundred times less exact where all are the same.
+at::Tensor log_softmax_backward(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType type) {
+  const auto of_output = cpu_in_float(grad);
+  auto result = cpu_in_float(output).exp().mul_(of_output.sum(dim, /*keepdim=*/true));
+  return cuda_alias(at::sub_out(result, of_output, result).to(type));
 }
 
 at::Tensor with_bias(const at::Tensor& gates, const std::optional<at::Tensor>& bias) {
@@ -489,6 +542,40 @@ std::tuple<at::Tensor, at::Tensor> rms_norm(const at::Tensor& input, c10::IntArr
   const auto scale = (x.square().mean(dims, /*keepdim=*/true) + eps.value_or(least)).rsqrt();
   const auto scaled = x * scale;
   return {(weight.has_value() && weight->defined() ? scaled * *weight : scaled).to(type), scale.detach()};
+}
+
+at::Tensor to_like(const at::Tensor& result, const at::Tensor& like) {
+  return result.defined() ? result.to(like.device(), like.scalar_type()) : result;
+}
+
+// Layer norm, whose sums and statistics are of floats on CUDA.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm(const at::Tensor& input, c10::IntArrayRef normalized_shape,
+                                                          const std::optional<at::Tensor>& weight,
+                                                          const std::optional<at::Tensor>& bias, double eps) {
+  const auto [output, mean, rstd] = at::native_layer_norm(cpu_in_float(input), normalized_shape, cpu_in_float(weight),
+                                                          cpu_in_float(bias), eps);
+  return {to_like(output, input), mean.to(input.device()), rstd.to(input.device())};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm_backward(
+    const at::Tensor& grad, const at::Tensor& input, c10::IntArrayRef normalized_shape, const at::Tensor& mean,
+    const at::Tensor& rstd, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+    std::array<bool, 3> mask) {
+  const auto [of_input, of_weight, of_bias] =
+      at::native_layer_norm_backward(cpu_in_float(grad), cpu_in_float(input), normalized_shape, cpu_in_float(mean),
+                                     cpu_in_float(rstd), cpu_in_float(weight), cpu_in_float(bias), mask);
+  const at::Tensor& parameters = weight.has_value() && weight->defined() ? *weight : input;
+  return {to_like(of_input, input), to_like(of_weight, parameters), to_like(of_bias, parameters)};
+}
+
+// Dropout whose numbers are of the device's generator. The CPU's operator uses that of the CPU.
+std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double p, std::optional<bool> train) {
+  auto mask = at::empty_like(input, input.options().dtype(at::kBool));
+  if (!train.value_or(true)) {
+    return {input.clone(), mask.fill_(true)};
+  }
+  mask.bernoulli_(1 - p);
+  return {input.mul(mask).mul_(p == 1 ? 0.0 : 1 / (1 - p)), mask};
 }
 
 bool has_no_ctc_loss(const at::Tensor&, const at::Tensor&, c10::IntArrayRef, c10::IntArrayRef, int64_t) {
@@ -545,36 +632,60 @@ void check_devices(const c10::OperatorHandle& op, const Stack& stack, size_t fir
   }
 }
 
-bool is_half(const at::Tensor& tensor) {
-  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16);
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
-// Calls the CPU's kernel for floats in place of one for halves, which only CUDA has.
+// Calls the CPU's kernel for floats in place of one for halves: one that only CUDA has, or whose sums are of floats on CUDA.
 void run_in_float(const c10::OperatorHandle& op, Stack* stack, const Stack& given) {
-  std::optional<at::ScalarType> half;
-  for (const auto& value : given) {
-    if (value.isTensor() && is_half(value.toTensor())) {
-      half = value.toTensor().scalar_type();
-      stack->emplace_back(value.toTensor().to(at::kFloat));
-    } else {
+  const auto& arguments = op.schema().arguments();
+  std::optional<at::ScalarType> type;
+  std::optional<Device> device;
+  std::vector<at::Tensor> written;
+  std::vector<at::Tensor> written_in_float;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto& value = given[i];
+    const bool is_type = arguments[i].name() == "dtype" || arguments[i].name() == "out_dtype";
+    if (is_type && !value.isNone()) {
+      type = value.toScalarType();
+    }
+    if (!value.isTensor() || !is_half(value.toTensor())) {
       stack->push_back(value);
+      continue;
+    }
+    const at::Tensor& half = value.toTensor();
+    type = type.value_or(half.scalar_type());
+    device = half.device();
+    if (is_written(arguments[i])) {
+      written.push_back(half);
+      written_in_float.push_back(half.to(at::kFloat));
+      stack->emplace_back(written_in_float.back());
+    } else {
+      // Not of the device, whose memory statistics would have it.
+      stack->emplace_back(cpu_alias(half).to(at::kFloat));
     }
   }
-  const size_t first = stack->size() - given.size();
   at::native::cpu_fallback(op, stack);
-  for (size_t i = first; half.has_value() && i < stack->size(); ++i) {
-    auto& value = (*stack)[i];
-    if (value.isTensor() && value.toTensor().defined() && value.toTensor().scalar_type() == at::kFloat) {
-      value = value.toTensor().to(*half);
+  for (size_t i = 0; i < written.size(); ++i) {
+    written[i].resize_(written_in_float[i].sizes()).copy_(written_in_float[i]);
+  }
+  const size_t count = op.schema().returns().size();
+  for (size_t i = 0; i < count; ++i) {
+    auto& value = (*stack)[stack->size() - count + i];
+    if (is_written(op.schema().returns()[i]) && i < written.size()) {
+      value = written[i];
+    } else if (value.isTensor() && value.toTensor().defined() && device.has_value()) {
+      const at::Tensor result = value.toTensor();
+      value = result.to(*device, result.scalar_type() == at::kFloat ? *type : result.scalar_type());
     }
   }
 }
 
-// Calls the CPU's kernel of an operator with the same memory, and the CPU's generator.
-void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
+// Puts the CPU's generator and numbers of the device in place of what the operator was given.
+void prepare(const c10::OperatorHandle& op, Stack* stack) {
   const auto& arguments = op.schema().arguments();
-  check_devices(op, *stack, stack->size() - arguments.size());
   const size_t first = stack->size() - arguments.size();
+  check_devices(op, *stack, first);
   for (size_t i = 0; i < arguments.size(); ++i) {
     auto& value = (*stack)[first + i];
     if (value.isTensor() && is_plain(value.toTensor()) && value.toTensor().is_cpu() && value.toTensor().dim() == 0) {
@@ -584,6 +695,12 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
       value = cpu_generator(value.isNone() ? std::nullopt : std::optional<at::Generator>(value.toGenerator()));
     }
   }
+}
+
+// Calls the CPU's kernel of an operator with the same memory, and the CPU's generator.
+void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
+  prepare(op, stack);
+  const size_t first = stack->size() - op.schema().arguments().size();
   const Stack given(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
   try {
     at::native::cpu_fallback(op, stack);
@@ -597,6 +714,59 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
     stack->resize(first);
     run_in_float(op, stack, given);
   }
+}
+
+// The same, of an operator whose CPU kernel for halves adds in half precision, or is a hundred times slower than that for floats.
+void run_halves_in_float(const c10::OperatorHandle& op, Stack* stack) {
+  const size_t first = stack->size() - op.schema().arguments().size();
+  std::set<at::ScalarType> types;
+  for (size_t i = first; i < stack->size(); ++i) {
+    const auto& value = (*stack)[i];
+    if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point()) {
+      types.insert(value.toTensor().scalar_type());
+    }
+  }
+  // If there are others, the CPU's kernel says what is wrong. What is put without being added is not rounded.
+  const bool only_puts = op.operator_name().name == "aten::_index_put_impl_" && !(*stack)[first + 3].toBool();
+  if (only_puts || (types != std::set<at::ScalarType>{at::kHalf} && types != std::set<at::ScalarType>{at::kBFloat16})) {
+    run_on_cpu(op, stack);
+    return;
+  }
+  prepare(op, stack);
+  const Stack given(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
+  stack->resize(first);
+  run_in_float(op, stack, given);
+}
+
+// Matrix products whose result is of another type than the operands, which only CUDA has.
+void multiply_with_type(const c10::OperatorHandle& op, Stack* stack) {
+  prepare(op, stack);
+  const auto& arguments = op.schema().arguments();
+  const size_t first = stack->size() - arguments.size();
+  Stack without_type;
+  auto given_type = at::kFloat, type = at::kFloat;
+  Device device(CUDA);
+  std::optional<at::Tensor> out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto& value = (*stack)[first + i];
+    if (arguments[i].name() == "out_dtype") {
+      type = value.toScalarType();
+    } else if (is_written(arguments[i])) {
+      out = value.toTensor();
+    } else if (value.isTensor()) {
+      given_type = value.toTensor().scalar_type();
+      device = value.toTensor().device();
+      without_type.emplace_back(cpu_in_float(value.toTensor()));
+    } else {
+      without_type.push_back(value);
+    }
+  }
+  TORCH_CHECK(type == given_type || (type == at::kFloat && (given_type == at::kHalf || given_type == at::kBFloat16)),
+              "out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs");
+  c10::Dispatcher::singleton().findSchemaOrThrow(op.operator_name().name.c_str(), "").callBoxed(&without_type);
+  const at::Tensor result = without_type.back().toTensor();
+  stack->resize(first);
+  stack->emplace_back(out.has_value() ? out->resize_(result.sizes()).copy_(result) : result.to(device, type));
 }
 
 // Calls the CPU's kernel of an operator whose result is a part of its first argument's memory.
@@ -614,7 +784,7 @@ void refuse(const c10::OperatorHandle& op, Stack*) {
                               ", so that the emulated device has none; see \"What cuda is\" in hiplaunch's docs/triton.md");
 }
 
-enum class Kind { None, View, Cpu, Refused };
+enum class Kind { None, View, Cpu, TypedProduct, Refused };
 
 // What the emulated device does for an operator of torch that has other kernels.
 Kind kind_of(const c10::OperatorHandle& op) {
@@ -626,11 +796,25 @@ Kind kind_of(const c10::OperatorHandle& op) {
     return Kind::None;
   }
   if (!op.hasComputedKernelForDispatchKey(DispatchKey::CPU)) {
-    return Kind::Refused;
+    static const std::set<std::string> products = {"aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm"};
+    const bool has_type = op.operator_name().overload_name.rfind("dtype", 0) == 0;
+    return has_type && products.count(op.operator_name().name) != 0 ? Kind::TypedProduct : Kind::Refused;
   }
   const auto& returns = op.schema().returns();
   const bool is_view = returns.size() == 1 && returns[0].alias_info() != nullptr && !returns[0].alias_info()->isWrite();
   return is_view ? Kind::View : Kind::Cpu;
+}
+
+// Whether CUDA's kernel of an operator multiplies or adds halves in floats, and the CPU's does not.
+bool sums_halves_in_float(const std::string& name) {
+  static const std::set<std::string> all = {
+      "aten::mm",       "aten::bmm",      "aten::addmm",       "aten::addmm_",
+      "aten::baddbmm",  "aten::baddbmm_", "aten::addbmm",      "aten::mv",
+      "aten::addmv",    "aten::addmv_",   "aten::dot",         "aten::vdot",
+      "aten::prod",     "aten::col2im",   "aten::convolution", "aten::convolution_backward",
+      "aten::_index_put_impl_",           "aten::embedding_dense_backward",
+  };
+  return all.count(name) != 0 || name.rfind("aten::upsample_", 0) == 0 || name.rfind("aten::_upsample_", 0) == 0;
 }
 
 // The registrations last as long as the process.
@@ -652,7 +836,8 @@ void register_operators() {
                                      "scaled_dot_product_attention", "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell",
                                      "_fused_rms_norm", "_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor",
                                      "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor", "_softmax", "_log_softmax",
-                                     "_softmax_backward_data", "_log_softmax_backward_data"};
+                                     "_softmax_backward_data", "_log_softmax_backward_data",
+                                     "native_layer_norm", "native_layer_norm_backward", "native_dropout"};
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
   library.impl("copy_", copy_);
@@ -663,8 +848,11 @@ void register_operators() {
   library.impl("record_stream", record_stream);
   library.impl("_softmax", softmax_in_float<at::_softmax>);
   library.impl("_log_softmax", softmax_in_float<at::_log_softmax>);
-  library.impl("_softmax_backward_data", softmax_backward<at::_softmax_backward_data>);
-  library.impl("_log_softmax_backward_data", softmax_backward<at::_log_softmax_backward_data>);
+  library.impl("_softmax_backward_data", softmax_backward);
+  library.impl("_log_softmax_backward_data", log_softmax_backward);
+  library.impl("native_dropout", dropout);
+  library.impl("native_layer_norm", layer_norm);
+  library.impl("native_layer_norm_backward", layer_norm_backward);
   for (const std::string question : {"_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"}) {
     library.impl(question.c_str(), has_no_ctc_loss);
     library.impl((question + ".Tensor").c_str(), has_no_ctc_loss_of_tensors);
@@ -701,7 +889,14 @@ void register_operators() {
         library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&view_on_cpu>());
         break;
       case Kind::Cpu:
-        library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+        if (sums_halves_in_float(name.name)) {
+          library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&run_halves_in_float>());
+        } else {
+          library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+        }
+        break;
+      case Kind::TypedProduct:
+        library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&multiply_with_type>());
         break;
       case Kind::Refused:
         library.impl(in_aten.c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse>());

@@ -213,11 +213,6 @@ class TritonLauncher:
                 if self._driver.is_emulated:
                     # Host code looks at the tensors when it likes.
                     queue.synchronize()
-            except KeyboardInterrupt:
-                # The kernel was ended, and the device is lost.
-                if self._driver.is_emulated:
-                    session.replace()
-                raise
             except hiplaunch.DeviceLostError as error:
                 if self._driver.is_emulated:
                     session.replace()
@@ -226,6 +221,13 @@ class TritonLauncher:
                     # What programs look for in the message of a failed assertion.
                     text = f"device-side assert triggered: {text}"
                 raise KernelFault(text, error.report) from None
+            except hiplaunch.Error:
+                raise
+            except BaseException:
+                # That of a signal's handler: Ctrl-C, or a limit of time. The kernel was ended, and the device is lost.
+                if self._driver.is_emulated:
+                    session.replace()
+                raise
 
     def _scratch(self, allocator, size, alignment, workgroups, stream):
         if not size:
@@ -389,4 +391,6 @@ class Driver(DriverBase):
             return
         if kind not in (None, "cpu", "cuda"):
             raise ValueError(f"the emulator's kernels access tensors of the CPU and of cuda; this one is on {tensor.device}")
-        self.session.ranges.add_tensor(tensor)
+        # A library's pointer may say that it is its own storage. The tensor whose address it has was registered then.
+        if hasattr(tensor.untyped_storage(), "nbytes"):
+            self.session.ranges.add_tensor(tensor)
