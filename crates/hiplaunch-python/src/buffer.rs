@@ -16,7 +16,7 @@ use crate::array::ArrayBytes;
 use crate::dlpack::{CPU, Export, ROCM, ROCM_HOST, Tensor};
 use crate::dtype::{ElementType, bytes_of};
 use crate::errors::{ClosedError, raise};
-use crate::live::{Live, Shared};
+use crate::live::{Live, Shared, below_layers};
 use crate::stream::Stream;
 
 /// An array in device memory, contiguous in row-major order. Launcher.empty and Launcher.buffer make one.
@@ -75,7 +75,7 @@ impl Buffer {
     ) -> PyResult<Buffer> {
         let launcher = shared.open()?;
         let (kind, ordinal): (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
-        let is_gpu = launcher.driver().info().name == "hip";
+        let is_gpu = below_layers(launcher) == "hip";
         let stream = match (kind, u32::try_from(ordinal)) {
             (CPU | ROCM_HOST, _) => shared.default_stream(device)?,
             (ROCM, Ok(ordinal)) if is_gpu => shared.default_stream(ordinal)?,
@@ -264,7 +264,7 @@ impl Buffer {
         if adopted.as_ref().is_some_and(|adopted| adopted.constant().host().is_some()) {
             return Ok(Place::Host);
         }
-        match self.shared().open()?.driver().info().name.as_str() {
+        match below_layers(self.shared().open()?).as_str() {
             "hip" => Ok(Place::Gpu),
             "noop" => Err(PyBufferError::new_err("the memory of the backend 'noop' can't be accessed")),
             _ => Ok(Place::Host),

@@ -19,7 +19,7 @@ use crate::errors::raise;
 use crate::graph::Graph;
 use crate::host_memory::HostMemory;
 use crate::kernel::{Kernel, Module};
-use crate::live::Shared;
+use crate::live::{Shared, below_layers};
 use crate::notices::as_dict;
 use crate::reports::{PoolSnapshot, Timeline};
 use crate::stream::{Event, Stream};
@@ -124,7 +124,7 @@ impl Launcher {
             }
         }
         let launcher = py.detach(|| builder.build()).map_err(raise)?;
-        let backend = if launcher.driver().info().name != "hip" { Backend::Emulator } else { Backend::Hip };
+        let backend = if below_layers(&launcher) == "hip" { Backend::Hip } else { Backend::Emulator };
         let interrupt = (backend == Backend::Emulator && !noop).then_some(interrupt);
         Ok(Launcher { shared: Shared::new(launcher, interrupt), backend, noop, timeline, notices })
     }

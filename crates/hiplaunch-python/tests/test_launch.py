@@ -415,3 +415,12 @@ def test_validation(code):
         assert launcher.violations() == []
     with hiplaunch.Launcher("emulator", validate=False) as launcher, pytest.raises(ValueError):
         launcher.violations()
+
+
+def test_layers_do_not_change_what_a_launcher_is(launcher):
+    target = None if launcher.backend == "hip" else launcher.devices[0].target
+    settings = {} if target is None else {"target": target}
+    with hiplaunch.Launcher(launcher.backend, validate=True, **settings) as validated:
+        assert validated.backend == launcher.backend
+        devices = [one.empty(4, "f4").__dlpack_device__() for one in (launcher, validated)]
+        assert devices[0] == devices[1]
