@@ -1,5 +1,5 @@
 // What JAX's plugin for ROCm and CuPy name and Debian does not have, as functions that return an error: rocprofiler-sdk, roctracer,
-// and AMD's own copies of libdrm and libnuma. They are called to profile, and to look at the hardware, neither of which is needed to compute.
+// and AMD's own copies of libdrm and libnuma. They are called to profile, and to look at the hardware, which computing does not need.
 //   clang -shared -fPIC -Wl,--version-script=absent.map -o libabsent.so absent.c
 // and links to it: librocprofiler-sdk.so.1, libroctracer64.so.4, librocm_sysdeps_{drm.so.2,drm_amdgpu.so.1,numa.so.1}.
 #define A(name) long name(void) { return -1; }

@@ -63,6 +63,39 @@ static void store(const Type &type, void *at, size_t i, double number) {
     half = number == 0 ? 0 : uint16_t(bits >> 16 & 0x8000 | ((bits >> 23 & 255) - 127 + 15) << 10 | (bits >> 13 & 1023));
 }
 
+struct Shape {
+    int m, n, k, lda, ldb, ldc;
+    bool a_transposed, b_transposed;
+};
+
+// Whether d is 1.5 a b - 0.5 c within what rounding allows, and what is between d's columns is as in c.
+static bool is_right(const Type &type, const Shape &s, const void *a, const void *b, const void *c, const void *d, bool say) {
+    for (int j = 0; j < s.n; j++)
+        for (int i = 0; i < s.ldc; i++) {
+            size_t at = i + size_t(j) * s.ldc;
+            double got = value(type, d, at), expected = value(type, c, at), allowed = 0;
+            if (i < s.m) {
+                double sum = 0, magnitude = 0;
+                for (int l = 0; l < s.k; l++) {
+                    double product = value(type, a, s.a_transposed ? l + size_t(i) * s.lda : i + size_t(l) * s.lda) *
+                                     value(type, b, s.b_transposed ? j + size_t(l) * s.ldb : l + size_t(j) * s.ldb);
+                    sum += product;
+                    magnitude += std::fabs(product);
+                }
+                magnitude = 1.5 * magnitude + 0.5 * std::fabs(expected);
+                expected = 1.5 * sum - 0.5 * expected;
+                // One rounding to the type, and sums in f32 or f64 in any order.
+                allowed = type.epsilon * std::fabs(expected) + magnitude * std::ldexp(1, type.bytes == 8 ? -52 : -23);
+            }
+            if (std::fabs(got - expected) <= allowed) continue;
+            if (say)
+                std::printf("%s %d x %d x %d, transposed %d %d: at (%d, %d) %.17g, expected %.17g\n", type.name, s.m, s.n, s.k,
+                            s.a_transposed, s.b_transposed, i, j, got, expected);
+            return false;
+        }
+    return true;
+}
+
 int main(int count, char **words) {
     int every = 1;
     for (int i = 1; i < count; i++) {
@@ -88,7 +121,8 @@ int main(int count, char **words) {
                         if (number++ % every) continue;
                         int m = size[0], n = size[1];
                         // Leading dimensions with something behind each column, which must not be read into a result.
-                        int lda = (trans_a == rocblas_operation_none ? m : k) + 1, ldb = (trans_b == rocblas_operation_none ? k : n) + 2, ldc = m + 3;
+                        int lda = (trans_a == rocblas_operation_none ? m : k) + 1;
+                        int ldb = (trans_b == rocblas_operation_none ? k : n) + 2, ldc = m + 3;
                         size_t in_a = size_t(lda) * (trans_a == rocblas_operation_none ? k : m);
                         size_t in_b = size_t(ldb) * (trans_b == rocblas_operation_none ? n : k), in_c = size_t(ldc) * n;
                         std::vector<char> a(in_a * type.bytes), b(in_b * type.bytes), c(in_c * type.bytes), d(in_c * type.bytes);
@@ -104,39 +138,18 @@ int main(int count, char **words) {
                         CHECK(hipMemcpy(at_c, c.data(), c.size(), hipMemcpyHostToDevice));
                         double alpha64 = 1.5, beta64 = -0.5;
                         float alpha32 = 1.5f, beta32 = -0.5f;
-                        const void *alpha = type.bytes == 8 ? (void *)&alpha64 : &alpha32, *beta = type.bytes == 8 ? (void *)&beta64 : &beta32;
-                        CHECK(rocblas_gemm_ex(handle, trans_a, trans_b, m, n, k, alpha, at_a, type.data, lda, at_b, type.data, ldb, beta,
-                                              at_c, type.data, ldc, at_c, type.data, ldc, type.compute, rocblas_gemm_algo_standard, 0, 0));
+                        const void *alpha = type.bytes == 8 ? (void *)&alpha64 : &alpha32;
+                        const void *beta = type.bytes == 8 ? (void *)&beta64 : &beta32;
+                        CHECK(rocblas_gemm_ex(handle, trans_a, trans_b, m, n, k, alpha, at_a, type.data, lda, at_b, type.data, ldb, beta, at_c,
+                                              type.data, ldc, at_c, type.data, ldc, type.compute, rocblas_gemm_algo_standard, 0, 0));
                         CHECK(hipMemcpy(d.data(), at_c, d.size(), hipMemcpyDeviceToHost));
                         CHECK(hipFree(at_a));
                         CHECK(hipFree(at_b));
                         CHECK(hipFree(at_c));
                         auto right = [&](bool say) {
-                            for (int j = 0; j < n; j++)
-                                for (int i = 0; i < ldc; i++) {
-                                    size_t at = i + size_t(j) * ldc;
-                                    double got = value(type, d.data(), at), expected = value(type, c.data(), at), allowed = 0;
-                                    if (i < m) {
-                                        double sum = 0, magnitude = 0;
-                                        for (int l = 0; l < k; l++) {
-                                            double product = value(type, a.data(), trans_a == rocblas_operation_none ? i + size_t(l) * lda : l + size_t(i) * lda) *
-                                                             value(type, b.data(), trans_b == rocblas_operation_none ? l + size_t(j) * ldb : j + size_t(l) * ldb);
-                                            sum += product;
-                                            magnitude += std::fabs(product);
-                                        }
-                                        magnitude = 1.5 * magnitude + 0.5 * std::fabs(expected);
-                                        expected = 1.5 * sum - 0.5 * expected;
-                                        // One rounding to the type, and sums in f32 or f64 in any order.
-                                        allowed = type.epsilon * std::fabs(expected) + magnitude * std::ldexp(1, type.bytes == 8 ? -52 : -23);
-                                    }
-                                    if (!(std::fabs(got - expected) <= allowed)) {
-                                        if (say)
-                                            std::printf("%s %d x %d x %d, op %d %d: at (%d, %d) %.17g, expected %.17g\n", type.name, m, n, k, int(trans_a) - 111,
-                                                        int(trans_b) - 111, i, j, got, expected);
-                                        return false;
-                                    }
-                                }
-                            return true;
+                            bool transposed[] = {trans_a != rocblas_operation_none, trans_b != rocblas_operation_none};
+                            Shape shape{m, n, k, lda, ldb, ldc, transposed[0], transposed[1]};
+                            return is_right(type, shape, a.data(), b.data(), c.data(), d.data(), say);
                         };
                         bool fails = !right(true);
                         double last = value(type, d.data(), m - 1);
