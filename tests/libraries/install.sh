@@ -9,6 +9,7 @@ mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
 if [[ ! -e $root/etc/debian_version ]]; then
   mkdir -p "$folder"
+  rm -rf "$root.new"
   debootstrap --variant=minbase --include=ca-certificates sid "$root.new" "$mirror" >"$folder/debootstrap.log" ||
     { tail -n 5 "$folder/debootstrap.log"; exit 1; }
   mv "$root.new" "$root"
