@@ -24,7 +24,11 @@
 //! The table has every function that AMD's libraries export, so that programs load. Those without a body return that they are not
 //! supported.
 
-#![allow(non_snake_case, reason = "functions have the names of AMD's headers")]
+#![allow(
+    non_snake_case,
+    clippy::too_many_arguments,
+    reason = "functions have the names and parameters of AMD's headers"
+)]
 
 mod abi;
 mod functions;

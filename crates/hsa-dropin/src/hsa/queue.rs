@@ -85,9 +85,10 @@ pub(super) struct Queue {
 }
 
 /// The queues and their threads, by address.
-static QUEUES: Mutex<Option<HashMap<u64, (Arc<Queue>, JoinHandle<()>)>>> = Mutex::new(None);
+type Queues = HashMap<u64, (Arc<Queue>, JoinHandle<()>)>;
+static QUEUES: Mutex<Option<Queues>> = Mutex::new(None);
 
-fn lock() -> MutexGuard<'static, Option<HashMap<u64, (Arc<Queue>, JoinHandle<()>)>>> {
+fn lock() -> MutexGuard<'static, Option<Queues>> {
     QUEUES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

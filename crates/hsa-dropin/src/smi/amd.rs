@@ -410,6 +410,9 @@ pub(crate) fn amdsmi_is_P2P_accessible(
     accessible.set(true)
 }
 
+/// No function here returns such pairs.
+pub(crate) fn free_name_value_pairs(_pairs: Ignored) {}
+
 #[cfg(test)]
 mod tests {
     use std::mem::{offset_of, size_of};
@@ -426,6 +429,3 @@ mod tests {
         assert_eq!((size_of::<Enumeration>(), size_of::<Version>()), (272, 24));
     }
 }
-
-/// No function here returns such pairs.
-pub(crate) fn free_name_value_pairs(_pairs: Ignored) {}
