@@ -39,8 +39,9 @@ newest=${chosen[-1]}
 "$work/build/bin/maturin" build --release --quiet --interpreter "$newest" --out "${HIPLAUNCH_WHEEL_FOLDER:=$work/wheel}"
 wheel=("$HIPLAUNCH_WHEEL_FOLDER"/*.whl)
 echo "$(basename "${wheel[0]}"): $(stat -c %s "${wheel[0]}") bytes"
-if (($(stat -c %s "${wheel[0]}") > 15 << 20)); then
-  echo "the wheel has more than 15 MiB" >&2
+# The emulator is in it three times: in the module, and in the libraries with HIP's and with HSA's functions.
+if (($(stat -c %s "${wheel[0]}") > 19 << 20)); then
+  echo "the wheel has more than 19 MiB" >&2
   exit 1
 fi
 
