@@ -21,7 +21,8 @@ pub struct EmulatorOptions {
     /// Default: `gfx90a:sramecc+:xnack-`.
     pub target: TargetId,
     /// The machine of each device: memory, threads, limits, observers. The driver sets its
-    /// [`compute_units`](MachineConfig::compute_units) and [`sram_ecc`](MachineConfig::sram_ecc) by the target. Without a
+    /// [`compute_units`](MachineConfig::compute_units), [`lds_bytes`](MachineConfig::lds_bytes) and [`sram_ecc`](MachineConfig::sram_ecc) by the
+    /// target. Without a
     /// [`time_budget`](MachineConfig::time_budget), a kernel that never ends blocks its stream forever, and so everything that
     /// waits for the stream, including the drop of the driver.
     pub machine: MachineConfig,
@@ -88,6 +89,7 @@ impl EmulatorOptions {
         }
         self.target = device_target(self.target);
         self.machine.compute_units = properties.compute_units;
+        self.machine.lds_bytes = Some(properties.max_lds_per_block);
         self.machine.sram_ecc = self.target.sramecc == FeatureSetting::On;
         Ok(self)
     }

@@ -61,6 +61,9 @@ pub struct MachineConfig {
     /// The number of compute units. With the kernel's occupancy, it says how many workgroups are resident: have begun and not
     /// ended, and can wait for each other. 104 by default, those of one die of an MI250.
     pub compute_units: u32,
+    /// The most LDS of a workgroup in bytes; at most [`MAX_LDS`](crate::MAX_LDS). `None`, the default, is as much as the processor has for
+    /// which the code is, and that of gfx942 for gfx9-4-generic, whose code a gfx950 runs with more.
+    pub lds_bytes: Option<u32>,
     /// Whether SRAM-ECC is on. Where it is, a load of 16 bits writes 0 to the other half of its register. gfx942 and gfx950 have it
     /// on always, gfx11 never. On by default.
     pub sram_ecc: bool,
@@ -124,6 +127,7 @@ impl Default for MachineConfig {
             bounds: Bounds::default(),
             fine_grained_atomics: FineGrainedAtomics::default(),
             compute_units: 104,
+            lds_bytes: None,
             sram_ecc: true,
             instruction_trace: None,
             late_results: false,

@@ -143,8 +143,9 @@ fn check_dims(k: &KernelSignature, d: &Dispatch<'_>, remainder: [u32; 3], lanes:
 
 /// Returns the bytes of a workgroup's LDS: whole dwords, because compilers replace an atomic on the last byte or half with one on
 /// its dword.
-fn lds_bytes(k: &KernelSignature, d: &Dispatch<'_>, target: Target) -> Result<u32> {
-    let most = max_lds(target);
+fn lds_bytes(k: &KernelSignature, d: &Dispatch<'_>, target: Target, config: &MachineConfig) -> Result<u32> {
+    // Code for a generic processor runs on devices with more LDS than its own target has.
+    let most = config.lds_bytes.unwrap_or(max_lds(target));
     let bytes =
         k.group_segment_fixed_size.checked_add(d.dynamic_lds).and_then(|b| b.checked_next_multiple_of(4));
     bytes.filter(|bytes| *bytes <= most).ok_or_else(|| {
@@ -435,7 +436,7 @@ impl DispatchSetup {
         let (kd, target) = (&k.descriptor, program.target());
         let lanes = lanes_of_waves(k, target)?;
         let waves = check_dims(k, d, remainder, lanes)?;
-        let lds = lds_bytes(k, d, target)?;
+        let lds = lds_bytes(k, d, target, config)?;
         if d.kernarg.len() > k.kernarg_size as usize {
             return Err(invalid(
                 k,

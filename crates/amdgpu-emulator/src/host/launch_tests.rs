@@ -11,6 +11,7 @@ use super::launch::{Dispatch, DispatchSetup, QueuePacket, lanes_of_waves};
 use super::program::LoadedProgram;
 use crate::exec::level::SimdLevel;
 use crate::memory::AddressSpace;
+use crate::memory::lds::MAX_LDS;
 use crate::report::error::{Error, Result};
 use crate::state::wave::Wave;
 
@@ -138,6 +139,27 @@ fn a_packet_of_a_queue_has_the_addresses() {
     assert_eq!(messages.load(Ordering::Relaxed), 1);
     at.stop.end_dispatches();
     assert!(setup.interrupt.is_set() && !config.interrupt.is_set());
+}
+
+#[test]
+fn the_machine_may_have_more_lds_than_the_codes_target() {
+    let object = CodeObject::parse(WAVE32).unwrap();
+    let space = Arc::new(AddressSpace::new(1 << 24));
+    let program = LoadedProgram::load(&object, &space, SimdLevel::Portable).unwrap();
+    let dispatch = Dispatch {
+        kernel: 0,
+        grid: [1; 3],
+        block: [32, 1, 1],
+        dynamic_lds: 100 << 10,
+        kernarg: &[],
+        cooperative: false,
+    };
+    let setup = |lds_bytes| {
+        let config = MachineConfig { lds_bytes, ..MachineConfig::default() };
+        DispatchSetup::new(&program.inner, &config, &space, &dispatch, [0; 3], None)
+    };
+    assert!(matches!(setup(None), Err(Error::InvalidLaunch { .. })));
+    assert_eq!(setup(Some(MAX_LDS)).unwrap().dynamic_lds, 100 << 10);
 }
 
 #[test]
