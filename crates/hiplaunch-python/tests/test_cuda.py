@@ -595,3 +595,35 @@ def test_tritons_tests_know_the_target():
 
     assert _internal_testing.is_hip() and not _internal_testing.is_cuda()
     assert _internal_testing.is_hip_cdna3()
+
+
+def test_results_are_on_the_tensors_device(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        """\
+import torch
+from torch.nn import functional as F
+
+x = torch.randn(3, 4, device="cuda:1", dtype=torch.half, requires_grad=True)
+for function in (
+    lambda x: x.softmax(1),
+    lambda x: x.log_softmax(1),
+    lambda x: F.layer_norm(x, (4,)),
+    lambda x: F.dropout(x, 0.5),
+    lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
+    lambda x: torch.tensor(2.0) * x,
+    lambda x: torch.where(x > 0, torch.tensor(1.0), x),
+):
+    result = function(x)
+    (grad,) = torch.autograd.grad(result.float().sum(), x)
+    assert result.device == grad.device == x.device, (result.device, grad.device)
+
+# The numbers are of the tensor's device, too.
+torch.cuda.manual_seed_all(7)
+torch.empty(4, device="cuda:1").normal_()
+offsets = [torch.cuda.get_rng_state(device).view(torch.int64)[1].item() for device in range(2)]
+assert offsets[0] == 0 < offsets[1], offsets
+print("right")
+"""
+    )
+    assert run([program], HIPLAUNCH_EMULATOR_DEVICES="2") == "right\n"

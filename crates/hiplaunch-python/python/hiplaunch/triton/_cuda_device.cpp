@@ -279,12 +279,12 @@ std::array<at::Generator, MAX_DEVICES> default_generators;
 // Whether the next generator that Python makes is a device's default generator. torch has no other way to give Python one.
 thread_local bool next_is_default = false;
 
-// The CPU's generator in place of one of CUDA; the default one of the current device in place of none.
-at::Generator cpu_generator(const std::optional<at::Generator>& generator) {
+// The CPU's generator in place of one of CUDA; the default one of the device in place of none.
+at::Generator cpu_generator(const std::optional<at::Generator>& generator, Device device) {
   const bool is_other = generator.has_value() && generator->defined() && generator->device().type() != CUDA;
   TORCH_CHECK(!is_other, "Expected a 'cuda' device type for generator but found '", generator->device().type(), "'");
   const bool is_one = generator.has_value() && generator->defined();
-  const auto& cuda = is_one ? *generator : default_generators[current_device];
+  const auto& cuda = is_one ? *generator : default_generators[device.index()];
   return static_cast<GeneratorImpl*>(cuda.unsafeGetGeneratorImpl())->next();
 }
 
@@ -423,9 +423,9 @@ at::Tensor cpu_in_float(const std::optional<at::Tensor>& tensor) {
   return tensor.has_value() ? cpu_in_float(*tensor) : at::Tensor();
 }
 
-// The tensor of CUDA with the memory of one of the CPU.
-at::Tensor cuda_alias(const at::Tensor& tensor) {
-  return tensor_in(alias_of(tensor.storage(), Device(CUDA, current_device), &allocator), tensor, DispatchKey::CUDA);
+// The tensor of a device of CUDA with the memory of one of the CPU.
+at::Tensor cuda_alias(const at::Tensor& tensor, Device device) {
+  return tensor_in(alias_of(tensor.storage(), device, &allocator), tensor, DispatchKey::CUDA);
 }
 
 // cpu_fallback of torch asks for the tensors of the CPU with this operator, and gives results back with the next one.
@@ -499,18 +499,19 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
 // Softmax of halves with a result of floats, which only CUDA's kernels have.
 template <at::Tensor (*softmax)(const at::Tensor&, int64_t, bool)>
 at::Tensor softmax_in_float(const at::Tensor& self, int64_t dim, bool half_to_float) {
-  return cuda_alias(softmax(cpu_alias(half_to_float ? self.to(at::kFloat) : self), dim, false));
+  return cuda_alias(softmax(cpu_alias(half_to_float ? self.to(at::kFloat) : self), dim, false), self.device());
 }
 
 at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType type) {
-  return cuda_alias(at::_softmax_backward_data(cpu_alias(grad), cpu_alias(output), dim, grad.scalar_type())).to(type);
+  const auto result = at::_softmax_backward_data(cpu_alias(grad), cpu_alias(output), dim, grad.scalar_type());
+  return cuda_alias(result, grad.device()).to(type);
 }
 
 // The CPU's own kernel adds a row's gradients one after another, which is a hundred times less exact where all are the same.
 at::Tensor log_softmax_backward(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::ScalarType type) {
   const auto of_output = cpu_in_float(grad);
   auto result = cpu_in_float(output).exp().mul_(of_output.sum(dim, /*keepdim=*/true));
-  return cuda_alias(at::sub_out(result, of_output, result).to(type));
+  return cuda_alias(at::sub_out(result, of_output, result).to(type), grad.device());
 }
 
 at::Tensor with_bias(const at::Tensor& gates, const std::optional<at::Tensor>& bias) {
@@ -603,13 +604,14 @@ bool is_generator(const c10::Argument& argument) {
   return (inner == nullptr ? type : inner->getElementType())->kind() == c10::TypeKind::GeneratorType;
 }
 
-// Fails if a tensor is on another device than the others, as kernels of CUDA do. A number may be on the CPU.
-void check_devices(const c10::OperatorHandle& op, const Stack& stack, size_t first) {
+// Returns the device of the tensors. Fails if one is on another device than the others, as kernels of CUDA do. A number may be on
+// the CPU.
+std::optional<Device> check_devices(const c10::OperatorHandle& op, const Stack& stack, size_t first) {
   // These take indices and lengths of the CPU.
   static const std::set<std::string> mixed = {"aten::index", "aten::index_put_", "aten::_index_put_impl_",
                                               "aten::_pack_padded_sequence", "aten::_ctc_loss"};
   if (mixed.count(op.operator_name().name) != 0) {
-    return;
+    return std::nullopt;
   }
   std::optional<Device> device;
   const auto check = [&](const at::Tensor& tensor) {
@@ -630,6 +632,7 @@ void check_devices(const c10::OperatorHandle& op, const Stack& stack, size_t fir
       }
     }
   }
+  return device;
 }
 
 bool is_written(const c10::Argument& argument) {
@@ -685,14 +688,14 @@ void run_in_float(const c10::OperatorHandle& op, Stack* stack, const Stack& give
 void prepare(const c10::OperatorHandle& op, Stack* stack) {
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
-  check_devices(op, *stack, first);
+  const auto device = check_devices(op, *stack, first).value_or(Device(CUDA, current_device));
   for (size_t i = 0; i < arguments.size(); ++i) {
     auto& value = (*stack)[first + i];
     if (value.isTensor() && is_plain(value.toTensor()) && value.toTensor().is_cpu() && value.toTensor().dim() == 0) {
       // torch puts results on the device of the first tensor, which may be a number on the CPU.
-      value = cuda_alias(value.toTensor());
+      value = cuda_alias(value.toTensor(), device);
     } else if (is_generator(arguments[i])) {
-      value = cpu_generator(value.isNone() ? std::nullopt : std::optional<at::Generator>(value.toGenerator()));
+      value = cpu_generator(value.isNone() ? std::nullopt : std::optional<at::Generator>(value.toGenerator()), device);
     }
   }
 }
