@@ -3,7 +3,6 @@
 //! Sources: LLVM AMDGPU usage, "Initial Kernel Execution State", "Kernarg Segment", "Code Object V5 Metadata"; the HSA
 //! runtime specification for the AQL packet and `amd_queue_t`.
 
-use std::fmt;
 use std::sync::Arc;
 
 use amdgpu_isa::Target;
@@ -62,7 +61,7 @@ pub struct Dispatch<'a> {
 
 /// Where a queue has what a kernel gets: a kernel dispatch packet of HSA's, which the host has written with all arguments, the hidden ones
 /// among them. The addresses are those of the machine's memory.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct QueuePacket {
     /// The address of the packet.
     pub packet: u64,
@@ -71,21 +70,14 @@ pub struct QueuePacket {
     /// The address of the kernarg segment.
     pub kernarg: u64,
     /// Called when a wave interrupts the host (`s_sendmsg`), as it does after it has written a signal.
-    pub on_message: Arc<dyn Fn() + Send + Sync>,
+    pub on_message: fn(),
     /// Ends the dispatch, as when the queue is destroyed. It takes the place of the machine's own
     /// [`interrupt`](MachineConfig::interrupt).
     pub stop: Interrupt,
 }
 
-impl fmt::Debug for QueuePacket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let QueuePacket { packet, queue, kernarg, .. } = self;
-        write!(f, "QueuePacket {{ packet: {packet:#x}, queue: {queue:#x}, kernarg: {kernarg:#x} }}")
-    }
-}
-
 /// Interrupts the host, which serves what it finds.
-struct Interrupting(Arc<dyn Fn() + Send + Sync>);
+struct Interrupting(fn());
 
 impl Host for Interrupting {
     fn serve(&self) {
@@ -218,7 +210,7 @@ struct OwnMemory {
 impl OwnMemory {
     /// None: what the kernel gets is in the memory of the queue.
     fn of_queue(at: &QueuePacket) -> Result<OwnMemory> {
-        let QueuePacket { packet, queue, kernarg, on_message, .. } = at.clone();
+        let QueuePacket { packet, queue, kernarg, on_message, .. } = *at;
         Ok(OwnMemory {
             block: Arc::new(DispatchMemory::new(BLOCK_BASE, 0)?),
             layout: Layout { hostcall: 0, printf: 0, heap: 0 },

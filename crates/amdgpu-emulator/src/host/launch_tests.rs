@@ -19,10 +19,18 @@ const WAVE32: &[u8] = include_bytes!("../../tests/data/assembly/initial.gfx1100.
 const WAVE64: &[u8] = include_bytes!("../../tests/data/assembly/initial.wave64.gfx1100.co");
 const SGPRS: usize = 16;
 
-fn setup(object: &[u8], block: [u32; 3], remainder: [u32; 3]) -> Result<DispatchSetup> {
+fn loaded(object: &[u8]) -> (LoadedProgram, Arc<AddressSpace>) {
     let object = CodeObject::parse(object).unwrap();
     let space = Arc::new(AddressSpace::new(1 << 24));
-    let program = LoadedProgram::load(&object, &space, SimdLevel::Portable).unwrap();
+    (LoadedProgram::load(&object, &space, SimdLevel::Portable).unwrap(), space)
+}
+
+fn one_wave(dynamic_lds: u32) -> Dispatch<'static> {
+    Dispatch { kernel: 0, grid: [1; 3], block: [32, 1, 1], dynamic_lds, kernarg: &[], cooperative: false }
+}
+
+fn setup(object: &[u8], block: [u32; 3], remainder: [u32; 3]) -> Result<DispatchSetup> {
+    let (program, space) = loaded(object);
     assert_eq!(program.inner.target(), Target::Gfx11);
     let dispatch =
         Dispatch { kernel: 0, grid: [3, 5, 7], block, dynamic_lds: 0, kernarg: &[], cooperative: false };
@@ -109,26 +117,16 @@ fn user_sgprs_hold_addresses_and_flat_scratch_is_in_none() {
 /// A kernel of a queue's packet finds what it gets where the queue has it, and interrupts the host.
 #[test]
 fn a_packet_of_a_queue_has_the_addresses() {
-    let object = CodeObject::parse(WAVE32).unwrap();
-    let space = Arc::new(AddressSpace::new(1 << 24));
-    let program = LoadedProgram::load(&object, &space, SimdLevel::Portable).unwrap();
-    let dispatch = Dispatch {
-        kernel: 0,
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_lds: 0,
-        kernarg: &[],
-        cooperative: false,
-    };
-    let messages = Arc::new(AtomicU32::new(0));
-    let counted = Arc::clone(&messages);
+    let (program, space) = loaded(WAVE32);
+    let dispatch = one_wave(0);
+    static MESSAGES: AtomicU32 = AtomicU32::new(0);
     let at = QueuePacket {
         packet: 0x1000_0000_0000,
         queue: 0x1000_0000_1000,
         kernarg: 0x1000_0000_2000,
-        on_message: Arc::new(move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-        }),
+        on_message: || {
+            MESSAGES.fetch_add(1, Ordering::Relaxed);
+        },
         stop: Interrupt::new(),
     };
     let config = MachineConfig::default();
@@ -136,24 +134,15 @@ fn a_packet_of_a_queue_has_the_addresses() {
     let wave = begun(&setup, 0, [0; 3]);
     assert_eq!([0, 2, 4].map(|n| wave.s64(n)), [at.packet, at.queue, at.kernarg]);
     setup.host.as_ref().unwrap().serve();
-    assert_eq!(messages.load(Ordering::Relaxed), 1);
+    assert_eq!(MESSAGES.load(Ordering::Relaxed), 1);
     at.stop.end_dispatches();
     assert!(setup.interrupt.is_set() && !config.interrupt.is_set());
 }
 
 #[test]
 fn the_machine_may_have_more_lds_than_the_codes_target() {
-    let object = CodeObject::parse(WAVE32).unwrap();
-    let space = Arc::new(AddressSpace::new(1 << 24));
-    let program = LoadedProgram::load(&object, &space, SimdLevel::Portable).unwrap();
-    let dispatch = Dispatch {
-        kernel: 0,
-        grid: [1; 3],
-        block: [32, 1, 1],
-        dynamic_lds: 100 << 10,
-        kernarg: &[],
-        cooperative: false,
-    };
+    let (program, space) = loaded(WAVE32);
+    let dispatch = one_wave(100 << 10);
     let setup = |lds_bytes| {
         let config = MachineConfig { lds_bytes, ..MachineConfig::default() };
         DispatchSetup::new(&program.inner, &config, &space, &dispatch, [0; 3], None)

@@ -254,21 +254,8 @@ impl AddressSpace {
         } else {
             None
         };
-        let backing = Arc::new(backing);
         let counted = if counts { bytes } else { 0 };
-        let region = Region {
-            base,
-            len,
-            bytes,
-            counted,
-            has_pages: true,
-            divided: false,
-            is_fine: false,
-            shared: false,
-            mapped: None,
-            backing,
-            shadow,
-        };
+        let region = Region { len, counted, shadow, ..Region::new(base, bytes, Arc::new(backing)) };
         inner.regions.insert(base, region);
         inner.next = base + 2 * bytes + GUARD;
         inner.used += counted;

@@ -35,21 +35,27 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// `bytes` bytes of the host's memory at `ptr`, which kernels find at `base`.
-    pub(super) fn of_host(base: u64, bytes: u64, ptr: NonNull<u8>) -> Region {
+    /// `bytes` bytes at `base` with pages of their own, which count as allocated nowhere and are not tracked.
+    pub(super) fn new(base: u64, bytes: u64, backing: Arc<Backing>) -> Region {
         Region {
             base,
             len: bytes,
             bytes,
             counted: 0,
-            has_pages: false,
+            has_pages: true,
             divided: false,
-            is_fine: true,
+            is_fine: false,
             shared: false,
             mapped: None,
-            backing: Arc::new(Backing::of_caller(ptr)),
+            backing,
             shadow: None,
         }
+    }
+
+    /// `bytes` bytes of the host's memory at `ptr`, which kernels find at `base`.
+    pub(super) fn of_host(base: u64, bytes: u64, ptr: NonNull<u8>) -> Region {
+        let backing = Arc::new(Backing::of_caller(ptr));
+        Region { has_pages: false, is_fine: true, ..Region::new(base, bytes, backing) }
     }
 
     pub(super) fn is_host(&self) -> bool {

@@ -94,19 +94,8 @@ impl VirtualRange {
         let pages = self.pages.ptr().as_ptr().wrapping_add(start as usize);
         let ptr = std::ptr::NonNull::new(pages).unwrap_or(self.pages.ptr());
         let (base, len) = (self.base + start, end - start);
-        Region {
-            base,
-            len,
-            bytes: len,
-            counted: 0,
-            has_pages: true,
-            divided: false,
-            is_fine: false,
-            shared: false,
-            mapped: Some(read_only.into()),
-            backing: Arc::new(Backing::part_of(&self.pages, ptr)),
-            shadow: None,
-        }
+        let backing = Arc::new(Backing::part_of(&self.pages, ptr));
+        Region { mapped: Some(read_only.into()), ..Region::new(base, len, backing) }
     }
 }
 

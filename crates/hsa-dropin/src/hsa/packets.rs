@@ -3,7 +3,6 @@
 //! A queue executes its packets one after the other, and begins the next when the last has ended. So the barrier bit and the fences of a header
 //! hold always.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use amdgpu_emulator::{Dispatch, Error, QueuePacket};
@@ -160,7 +159,7 @@ fn dispatch(queue: &Queue, packet: &Packet) -> Result<(), Failed> {
         packet: packet.address,
         queue: queue.pointer.address(),
         kernarg: packet.u64(40),
-        on_message: Arc::new(signal::interrupted),
+        on_message: signal::interrupted,
         stop: queue.stop.clone(),
     };
     let remainder = std::array::from_fn(|n| items[n] % block[n]);
