@@ -1,4 +1,4 @@
-//! Chooses and opens a driver: HIP where there is a GPU, else the emulator.
+//! Chooses and opens a driver: HIP where there is a GPU, else the emulator. HSA's is opened where a program asks for it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,9 @@ use std::sync::Arc;
 use hip_driver::Driver;
 use hip_driver_amd::HipDriver;
 use hip_driver_layers::validation::ValidationDriver;
+use hsa_driver::HsaDriver;
 
-/// The environment variable that names the backend for [`Backend::Auto`]: `auto`, `hip` or `emulator`.
+/// The environment variable that names the backend for [`Backend::Auto`]: `auto`, `hip`, `hsa` or `emulator`.
 pub const BACKEND_VARIABLE: &str = "HIPLAUNCH_BACKEND";
 
 /// The environment variable that turns the validation layer on (`1`) or off (`0`) where the program does not say. Off
@@ -24,8 +25,16 @@ pub enum Backend {
     Auto,
     /// AMD GPUs through libamdhip64.
     Hip,
+    /// AMD GPUs through libhsa-runtime64, with no HIP between. No GPU has confirmed this driver yet, so that [`Auto`](Backend::Auto) never
+    /// chooses it.
+    Hsa,
     /// The embedded emulator (feature `emulator`).
     Emulator,
+}
+
+impl Backend {
+    /// The backends of GPUs, in the order in which their drivers were written.
+    pub const OF_GPUS: [Backend; 2] = [Backend::Hip, Backend::Hsa];
 }
 
 impl fmt::Display for Backend {
@@ -33,6 +42,7 @@ impl fmt::Display for Backend {
         f.pad(match self {
             Backend::Auto => "auto",
             Backend::Hip => "hip",
+            Backend::Hsa => "hsa",
             Backend::Emulator => "emulator",
         })
     }
@@ -45,6 +55,7 @@ impl FromStr for Backend {
         match text.trim().to_ascii_lowercase().as_str() {
             "auto" => Ok(Backend::Auto),
             "hip" => Ok(Backend::Hip),
+            "hsa" => Ok(Backend::Hsa),
             "emulator" => Ok(Backend::Emulator),
             _ => Err(OpenError::UnknownBackend { value: text.to_owned() }),
         }
@@ -70,7 +81,7 @@ pub struct Opened {
 #[non_exhaustive]
 pub enum OpenError {
     /// The name is not that of a backend.
-    #[error("unknown backend `{value}`: use auto, hip or emulator")]
+    #[error("unknown backend `{value}`: use auto, hip, hsa or emulator")]
     UnknownBackend {
         /// The name that was given.
         value: String,
@@ -141,7 +152,7 @@ pub(crate) fn open_with(
         (Backend::Auto, Some(value)) => match value.parse() {
             Ok(named) => (named, format!("{BACKEND_VARIABLE}={value}")),
             Err(_) => {
-                let expected = "auto, hip or emulator";
+                let expected = "auto, hip, hsa or emulator";
                 return Err(OpenError::BadVariable { variable: BACKEND_VARIABLE, value, expected });
             }
         },
@@ -153,6 +164,9 @@ pub(crate) fn open_with(
     let mut opened = None;
     if matches!(backend, Backend::Auto | Backend::Hip) {
         opened = note(open_hip(), Backend::Hip, &mut tried);
+    }
+    if backend == Backend::Hsa {
+        opened = note(open_hsa(), Backend::Hsa, &mut tried);
     }
     if opened.is_none() && matches!(backend, Backend::Auto | Backend::Emulator) {
         opened = note(open_emulator(emulator), Backend::Emulator, &mut tried);
@@ -208,6 +222,10 @@ fn open_hip() -> LoadAttempt {
     with_device(driver)
 }
 
+fn open_hsa() -> LoadAttempt {
+    with_device(HsaDriver::load().map_err(|error| error.to_string())?.shared())
+}
+
 #[cfg(feature = "emulator")]
 fn open_emulator(options: Option<Emulator>) -> LoadAttempt {
     let options = options.map_or_else(Emulator::from_env, Ok);
@@ -258,7 +276,7 @@ mod tests {
 
     #[test]
     fn backends_are_written_as_they_are_read() {
-        for backend in [Backend::Auto, Backend::Hip, Backend::Emulator] {
+        for backend in [Backend::Auto, Backend::Hip, Backend::Hsa, Backend::Emulator] {
             assert_eq!(backend.to_string().parse(), Ok(backend));
         }
         assert_eq!(" HIP ".parse(), Ok(Backend::Hip));

@@ -176,6 +176,7 @@ pub mod driver {
     pub use crate::backend;
     pub use hip_driver::*;
     pub use hip_driver_amd as amd;
+    pub use hsa_driver as hsa;
     #[cfg(feature = "emulator")]
     pub use hip_driver_emulated as emulated;
     pub use hip_driver_layers::{timeline, validation};

@@ -11,6 +11,7 @@ use hiplaunch::driver::{
 use hiplaunch::error::OutOfMemory;
 use hiplaunch::memory::{Pool, PoolBlock, PoolCounters, PoolOptions, ReclaimStep};
 use hiplaunch::{Backend, Device, Error, Event, EventOptions};
+use hiplaunch_testing::rig::gpu_backends;
 
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MIB: u64 = 1 << 20;
@@ -234,13 +235,13 @@ pub(crate) fn on_each_with_gates(test: impl Fn(Rig)) {
     on_each_that_has(&[Capability::HostFunc], test);
 }
 
-/// Locked by each test on HIP. While one test waits for the device, HIP 7 blocks the calls of another on a busy stream
+/// Locked by each test on a GPU's driver. While one test waits for the device, HIP 7 blocks the calls of another on a busy stream
 /// (`tests/hip_quirks/`): a test that holds a stream by a gate would never open it.
-static HIP: Mutex<()> = Mutex::new(());
+static GPU: Mutex<()> = Mutex::new(());
 
 fn on_each_that_has(needed: &[Capability], test: impl Fn(Rig)) {
-    for backend in [Backend::Emulator, Backend::Hip] {
-        let _alone = (backend == Backend::Hip).then(|| HIP.lock().unwrap_or_else(PoisonError::into_inner));
+    for backend in [Backend::Emulator].into_iter().chain(gpu_backends()) {
+        let _alone = (backend != Backend::Emulator).then(|| GPU.lock().unwrap_or_else(PoisonError::into_inner));
         match hiplaunch::driver::backend::open(backend, Some(false)) {
             Ok(opened) => {
                 let capabilities = opened.driver.capabilities();

@@ -6,6 +6,7 @@ use hiplaunch::driver::timeline::{
     DeviceSpan, DeviceTimes, HostSpan, Timeline, TimelineOptions, TimelineSnapshot,
 };
 use hiplaunch::{Backend, Device, KernelHandle, LaunchDims, Launcher, Stream};
+use hiplaunch_testing::rig::gpu_backends;
 
 pub(crate) struct Rig {
     pub(crate) timeline: Timeline,
@@ -51,18 +52,20 @@ impl Rig {
     }
 }
 
-/// Each test on HIP holds this lock. While one test waits for the device, HIP 7 blocks another test's calls on a busy
+/// Each test on a GPU's driver holds this lock. While one test waits for the device, HIP 7 blocks another test's calls on a busy
 /// stream (`tests/hip_quirks/`). A test that blocks a stream with a host function could then never end that function.
-static HIP: Mutex<()> = Mutex::new(());
+static GPU: Mutex<()> = Mutex::new(());
 
-/// Runs a test on the emulator with both methods of measuring work, and on HIP where there is a GPU.
+/// Runs a test on the emulator with both methods of measuring work, and on each driver of a GPU where there is one.
 pub(crate) fn on_each(test: impl Fn(Rig)) {
     test(Rig::emulated(options(DeviceTimes::Driver)));
     test(Rig::emulated(options(DeviceTimes::Events)));
-    let _alone = HIP.lock().unwrap_or_else(PoisonError::into_inner);
-    match Rig::open(Backend::Hip, options(DeviceTimes::Driver)) {
-        Ok(rig) => test(rig),
-        Err(error) => println!("skipped on HIP: {error}"),
+    let _alone = GPU.lock().unwrap_or_else(PoisonError::into_inner);
+    for backend in gpu_backends() {
+        match Rig::open(backend, options(DeviceTimes::Driver)) {
+            Ok(rig) => test(rig),
+            Err(error) => println!("skipped on {backend}: {error}"),
+        }
     }
 }
 

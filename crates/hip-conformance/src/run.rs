@@ -9,9 +9,9 @@ use crate::Case;
 use crate::rig::Rig;
 use crate::subject::{Layers, Subject};
 
-/// Each case on HIP holds this lock. While one case waits for the device, HIP 7 blocks another case's calls on a busy
+/// Each case on a GPU's driver holds this lock. While one case waits for the device, HIP 7 blocks another case's calls on a busy
 /// stream (`tests/hip_quirks/`). A case that blocks a stream with a host function could then never end that function.
-static HIP: Mutex<()> = Mutex::new(());
+static GPU: Mutex<()> = Mutex::new(());
 
 /// What is known of a case that ran and did not fail.
 #[derive(Debug, Default)]
@@ -22,18 +22,18 @@ pub struct Ran {
     pub timeline: Option<TimelineSnapshot>,
 }
 
-/// Runs a case on a driver of its own. HIP has one driver for the process, so its cases run one after the other.
+/// Runs a case on a driver of its own. HIP and HSA have one driver for the process, so their cases run one after the other.
 ///
 /// # Panics
 /// The driver fails the case, or the case leaves a violation or an object.
 pub fn run(subject: Subject, case: &Case) -> Ran {
     let _alone =
-        matches!(subject, Subject::Hip { .. }).then(|| HIP.lock().unwrap_or_else(PoisonError::into_inner));
+        matches!(subject, Subject::Hip { .. } | Subject::Hsa { .. }).then(|| GPU.lock().unwrap_or_else(PoisonError::into_inner));
     let driver = match subject.open() {
         Ok(driver) => driver,
         Err(reason) => return Ran { skipped: Some(reason), timeline: None },
     };
-    let (Subject::Emulated { layers, .. } | Subject::Hip { layers }) = subject;
+    let (Subject::Emulated { layers, .. } | Subject::Hip { layers } | Subject::Hsa { layers }) = subject;
     let (rig, timeline) = match layers {
         Layers::Bare => (Rig::new(subject, driver, None), None),
         Layers::Validation => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hiplaunch::driver::Driver;
 use hiplaunch::driver::amd::HipDriver;
+use hiplaunch::driver::hsa::HsaDriver;
 
 /// The layers over a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +34,17 @@ pub enum Subject {
         /// The layers.
         layers: Layers,
     },
+    /// The installed libhsa-runtime64, with no HIP between.
+    Hsa {
+        /// The layers.
+        layers: Layers,
+    },
 }
 
 impl Subject {
     /// Returns whether the driver or a layer refuses stale handles.
     pub(crate) fn checks_handles(self) -> bool {
-        self != Subject::Hip { layers: Layers::Bare }
+        !matches!(self, Subject::Hip { layers: Layers::Bare } | Subject::Hsa { layers: Layers::Bare })
     }
 
     /// Opens the driver, without layers. Returns the reason if it can't be opened or has no device.
@@ -46,6 +52,7 @@ impl Subject {
         let driver: Arc<dyn Driver> = match self {
             Subject::Emulated { target, .. } => emulated(target)?,
             Subject::Hip { .. } => HipDriver::load().map_err(|error| error.to_string())?,
+            Subject::Hsa { .. } => HsaDriver::load().map_err(|error| error.to_string())?.shared(),
         };
         match driver.device_count() {
             Ok(0) => Err(format!("{} has no device", driver.info().source)),

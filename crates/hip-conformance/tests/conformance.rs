@@ -49,6 +49,9 @@ macro_rules! tests {
         tests_of!(emulated_timeline_of_events, emulated("gfx90a", Layers::TimelineOverValidation), { $($rooms)* });
         tests_of!(hip, Subject::Hip { layers: Layers::Bare }, { $($rooms)* });
         tests_of!(hip_validated, Subject::Hip { layers: Layers::Validation }, { $($rooms)* });
+        tests_of!(hsa, Subject::Hsa { layers: Layers::Bare }, { $($rooms)* });
+        tests_of!(hsa_validated, Subject::Hsa { layers: Layers::Validation }, { $($rooms)* });
+        tests_of!(hsa_timeline, Subject::Hsa { layers: Layers::TimelineOverValidation }, { $($rooms)* });
         tests_of!(hip_timeline, Subject::Hip { layers: Layers::TimelineOverValidation }, { $($rooms)* });
     };
 }

@@ -47,6 +47,7 @@ mod capture;
 pub mod captures;
 mod code;
 mod host;
+pub mod limits;
 pub mod noop;
 mod observer;
 mod thread_number;

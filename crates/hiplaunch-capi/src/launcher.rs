@@ -50,8 +50,10 @@ pub enum hiplaunch_backend {
     Hip = 1,
     /// The embedded emulator of gfx90a, gfx942, gfx950 and gfx11.
     Emulator = 2,
+    /// AMD GPUs through libhsa-runtime64, with no HIP between. No GPU has confirmed it yet; AUTO never chooses it.
+    Hsa = 3,
 }
-enumeration!(hiplaunch_backend: Auto, Hip, Emulator);
+enumeration!(hiplaunch_backend: Auto, Hip, Emulator, Hsa);
 
 /// A setting whose default is in the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +157,7 @@ fn builder(options: &hiplaunch_options) -> Result<LauncherBuilder> {
         hiplaunch_backend::Auto => Backend::Auto,
         hiplaunch_backend::Hip => Backend::Hip,
         hiplaunch_backend::Emulator => Backend::Emulator,
+        hiplaunch_backend::Hsa => Backend::Hsa,
     };
     let mut builder = Launcher::builder().backend(backend);
     match enumerator(options.validate)? {
@@ -182,9 +185,9 @@ fn builder(options: &hiplaunch_options) -> Result<LauncherBuilder> {
     }
     // SAFETY: the caller's promise for texts.
     let settings = unsafe { text(options.emulator, "emulator") }?;
-    if backend == Backend::Hip {
+    if Backend::OF_GPUS.contains(&backend) {
         return Err(Failure::invalid(
-            "`emulator` is not for HIPLAUNCH_BACKEND_HIP; use HIPLAUNCH_BACKEND_AUTO for a GPU if there is one, else the emulator",
+            "`emulator` is not for HIPLAUNCH_BACKEND_HIP and HIPLAUNCH_BACKEND_HSA; use HIPLAUNCH_BACKEND_AUTO for a GPU if there is one, else the emulator",
         ));
     }
     emulator(builder, settings)

@@ -2,6 +2,7 @@
 
 use hip_driver::{Capabilities, Capability, DeviceId, DeviceProperties, Driver, DriverInfo};
 use hip_driver_amd::{HipDriver, Symbol};
+use hiplaunch::driver::hsa::HsaDriver;
 use hiplaunch::Backend;
 use hiplaunch::backend;
 use serde_json::{Value, json};
@@ -57,8 +58,12 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<CommandOutcome, C
     let hip = HipDriver::load()
         .map(|driver| Opened::new(&*driver, driver.symbols().collect()))
         .map_err(|error| error.to_string());
+    let hsa = HsaDriver::load()
+        .map(|driver| Opened::new(&*driver.shared(), Vec::new()))
+        .map_err(|error| error.to_string());
     let drivers = [
         Found { backend: Backend::Hip, driver: hip },
+        Found { backend: Backend::Hsa, driver: hsa },
         Found { backend: Backend::Emulator, driver: emulator() },
     ];
     let auto =

@@ -23,7 +23,7 @@ pub(crate) const EXIT_STATUS: [(u8, &str); 4] = [
 
 /// Environment variables, and what they set, but for those of the emulator's settings.
 const ENVIRONMENT: [(&str, &str); 11] = [
-    ("HIPLAUNCH_BACKEND", "the driver for --backend auto: auto, hip or emulator"),
+    ("HIPLAUNCH_BACKEND", "the driver for --backend auto: auto, hip, hsa or emulator"),
     ("HIPLAUNCH_VALIDATE", "1 turns the validation layer on without --validate"),
     ("HIPLAUNCH_POOL", "where device memory comes from: caching (default), async or plain"),
     ("HIPLAUNCH_CACHE_DIR", "where kernels compiled at run time are kept; off for nowhere"),

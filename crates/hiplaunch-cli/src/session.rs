@@ -72,7 +72,7 @@ impl DriverArgs {
 }
 
 fn backend_parser() -> impl TypedValueParser<Value = Backend> {
-    PossibleValuesParser::new(["auto", "hip", "emulator"]).try_map(|word| word.parse::<Backend>())
+    PossibleValuesParser::new(["auto", "hip", "hsa", "emulator"]).try_map(|word| word.parse::<Backend>())
 }
 
 /// An open driver, and why it was chosen.
@@ -257,7 +257,7 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     let opened = backend::open(args.backend, Some(false));
     let opened = opened.map_err(|error| {
         let next = match args.backend {
-            Backend::Hip if cfg!(feature = "emulator") => "\nuse --backend emulator to run without a GPU",
+            Backend::Hip | Backend::Hsa if cfg!(feature = "emulator") => "\nuse --backend emulator to run without a GPU",
             _ => "",
         };
         CommandError::Unusable(format!("{error}{next}"))
@@ -286,7 +286,7 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
 /// Opens the emulator because of an option that only the emulator has.
 #[cfg(feature = "emulator")]
 fn emulate(args: &DriverArgs, option: &str) -> Result<Opened, CommandError> {
-    if args.backend == Backend::Hip {
+    if Backend::OF_GPUS.contains(&args.backend) {
         return Err(CommandError::Unusable(format!("{option} is for the emulator: use --backend emulator")));
     }
     let mut options = EmulatorOptions::from_env().map_err(unusable)?;

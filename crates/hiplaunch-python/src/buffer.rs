@@ -75,7 +75,7 @@ impl Buffer {
     ) -> PyResult<Buffer> {
         let launcher = shared.open()?;
         let (kind, ordinal): (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
-        let is_gpu = below_layers(launcher) == "hip";
+        let is_gpu = matches!(below_layers(launcher).as_str(), "hip" | "hsa");
         let stream = match (kind, u32::try_from(ordinal)) {
             (CPU | ROCM_HOST, _) => shared.default_stream(device)?,
             (ROCM, Ok(ordinal)) if is_gpu => shared.default_stream(ordinal)?,
@@ -265,7 +265,7 @@ impl Buffer {
             return Ok(Place::Host);
         }
         match below_layers(self.shared().open()?).as_str() {
-            "hip" => Ok(Place::Gpu),
+            "hip" | "hsa" => Ok(Place::Gpu),
             "noop" => Err(PyBufferError::new_err("the memory of the backend 'noop' can't be accessed")),
             _ => Ok(Place::Host),
         }

@@ -107,16 +107,17 @@ impl Launcher {
             builder = builder.driver(NoopDriver::of(target, capabilities));
         } else {
             let backend: Backend = backend.parse().map_err(|_| {
-                PyValueError::new_err(format!("backend is 'auto', 'hip' or 'emulator', not {backend:?}"))
+                PyValueError::new_err(format!("backend is 'auto', 'hip', 'hsa' or 'emulator', not {backend:?}"))
             })?;
             builder = builder.backend(backend);
-            if let Some((setting, _)) = emulator.0.first().filter(|_| backend == Backend::Hip) {
+            let is_gpu = Backend::OF_GPUS.contains(&backend);
+            if let Some((setting, _)) = emulator.0.first().filter(|_| is_gpu) {
                 return Err(PyValueError::new_err(format!(
-                    "{} is for the emulator, not for backend='hip'",
+                    "{} is for the emulator, not for backend='{backend}'",
                     setting.name
                 )));
             }
-            if backend != Backend::Hip {
+            if !is_gpu {
                 let mut options =
                     EmulatorOptions { listener: Some(notices.listener()), ..emulator.options()? };
                 options.machine.interrupt = interrupt.clone();
@@ -124,12 +125,12 @@ impl Launcher {
             }
         }
         let launcher = py.detach(|| builder.build()).map_err(raise)?;
-        let backend = if below_layers(&launcher) == "hip" { Backend::Hip } else { Backend::Emulator };
+        let backend = below_layers(&launcher).parse().unwrap_or(Backend::Emulator);
         let interrupt = (backend == Backend::Emulator && !noop).then_some(interrupt);
         Ok(Launcher { shared: Shared::new(launcher, interrupt), backend, noop, timeline, notices })
     }
 
-    /// What was opened: 'hip', 'emulator' or 'noop'.
+    /// What was opened: 'hip', 'hsa', 'emulator' or 'noop'.
     #[getter]
     fn backend(&self) -> String {
         if self.noop { "noop".into() } else { self.backend.to_string() }

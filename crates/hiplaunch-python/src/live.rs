@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) interrupt: Option<Interrupt>,
 }
 
-/// The name of a launcher's driver, whatever layers are over it: `hip`, `emulated` or `noop`.
+/// The name of a launcher's driver, whatever layers are over it: `hip`, `hsa`, `emulated` or `noop`.
 pub(crate) fn below_layers(launcher: &hiplaunch::Launcher) -> String {
     let name = launcher.driver().info().name;
     name.rsplit(" over ").next().unwrap_or_default().to_owned()

@@ -108,10 +108,22 @@ impl Rig {
     }
 }
 
+/// The variable that says on which GPU backend tests run, where there are several.
+const GPU_BACKEND: &str = "HIPLAUNCH_TEST_GPU";
+
+/// Returns the backends of GPUs on which tests run: all, or the one that `HIPLAUNCH_TEST_GPU` names.
+pub fn gpu_backends() -> Vec<Backend> {
+    match std::env::var(GPU_BACKEND).ok().filter(|name| !name.is_empty()) {
+        Some(name) => vec![name.parse().expect("HIPLAUNCH_TEST_GPU is hip or hsa")],
+        None => Backend::OF_GPUS.to_vec(),
+    }
+}
+
 /// Returns the backends that open on this machine, and prints why the others do not.
 pub fn backends() -> Vec<Backend> {
-    [Backend::Emulator, Backend::Hip]
+    [Backend::Emulator]
         .into_iter()
+        .chain(gpu_backends())
         .filter(|b| match hiplaunch::driver::backend::open(*b, Some(false)) {
             Ok(_) => true,
             Err(e) => {

@@ -122,6 +122,7 @@ fn conformance(driver: &DriverArgs) -> Result<Vec<Case>, CommandError> {
             target: session.device.properties().target.short().leak(),
             layers: Layers::Bare,
         },
+        false if session.launcher.driver().info().name == "hsa" => Subject::Hsa { layers: Layers::Bare },
         false => Subject::Hip { layers: Layers::Bare },
     };
     let of = |case: &'static hip_conformance::Case| Case {

@@ -387,14 +387,14 @@ def compile(
 class Launcher(_Context):
     def __new__(
         cls,
-        backend: Literal["auto", "hip", "emulator", "noop"] = "auto",
+        backend: Literal["auto", "hip", "hsa", "emulator", "noop"] = "auto",
         *,
         validate: bool | None = None,
         timeline: bool = False,
         **emulator: str | bool | float | None,
     ) -> Self: ...
     @property
-    def backend(self) -> Literal["hip", "emulator", "noop"]: ...
+    def backend(self) -> Literal["hip", "hsa", "emulator", "noop"]: ...
     @property
     def tried(self) -> list[str]: ...
     @property

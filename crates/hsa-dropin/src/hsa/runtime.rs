@@ -21,7 +21,7 @@ const VERSION: [u16; 2] = [1, 1];
 const EXTENSIONS: [u16; 2] = [1, 0];
 
 /// What HSA calls the build of its runtime.
-const BUILD: &CStr = c"hiplaunch";
+const BUILD: &CStr = c"1.18.0-hiplaunch";
 
 /// Nanoseconds are what a timestamp counts.
 pub(super) const TICKS_PER_SECOND: u64 = 1_000_000_000;

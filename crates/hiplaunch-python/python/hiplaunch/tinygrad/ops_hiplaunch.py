@@ -81,7 +81,7 @@ class HIPLAUNCHDevice(Compiled):
         self.launcher = _launcher()
         number = int(device.split(":")[1]) if ":" in device else 0
         if number >= self.count():
-            how = "" if self.launcher.backend == "hip" else "; HIPLAUNCH_EMULATOR_DEVICES says how many are emulated"
+            how = "" if self.launcher.backend in ("hip", "hsa") else "; HIPLAUNCH_EMULATOR_DEVICES says how many are emulated"
             raise RuntimeError(f"there is no device {device}: the launcher has {self.count()}{how}")
         self.place = self.launcher.devices[number]
         self.stream = self.place.default_stream

@@ -72,7 +72,7 @@ class Session:
         stream = self._streams.get(key)
         if stream is None:
             launcher = self.launcher
-            if launcher.backend == "hip":
+            if launcher.backend in ("hip", "hsa"):
                 stream = launcher.stream_from_raw(handle, device=device)
             else:
                 stream = launcher.devices[device].default_stream
@@ -248,7 +248,7 @@ class Driver(DriverBase):
         super().__init__()
         self.session = Session(options)
         # The backend "noop", for benchmarks, has no GPU either.
-        self.is_emulated = self.session.launcher.backend != "hip"
+        self.is_emulated = self.session.launcher.backend not in ("hip", "hsa")
         self.utils = Utils(self)
         self.interface = DeviceInterface(self)
         self._device = 0

@@ -1,0 +1,83 @@
+//! Events: a marker of a stream.
+
+use std::sync::Mutex;
+
+use crate::capture::CapturedRecord;
+use crate::device::lock;
+use crate::marker::Marker;
+use crate::stream::Stream;
+use hip_driver::DriverResult;
+
+/// An event. Recording it again replaces its marker; waits that were enqueued before keep the earlier one.
+#[derive(Debug)]
+pub(crate) struct Event {
+    has_time: bool,
+    record: Mutex<Option<Record>>,
+    /// The last record, if it was on a captured stream.
+    captured: Mutex<Option<CapturedRecord>>,
+}
+
+/// The last record.
+#[derive(Debug, Clone)]
+struct Record {
+    /// `None` if the stream had nothing to wait for.
+    marker: Option<Marker>,
+}
+
+/// Why an event has no time.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoTime {
+    /// It was created without timing, or never recorded.
+    NotTimed,
+    /// Its last record has not been reached.
+    NotReached,
+}
+
+impl Event {
+    pub(crate) fn new(has_time: bool) -> Event {
+        Event { has_time, record: Mutex::new(None), captured: Mutex::new(None) }
+    }
+
+    /// Records the event after all work that is on the stream now.
+    pub(crate) fn record(&self, call: &'static str, stream: &Stream) -> DriverResult<()> {
+        // The time is that of a packet of its own. Without it, any marker behind the stream's work does.
+        let marker = match self.has_time {
+            true => stream.mark_now(call).map(Some)?,
+            false => stream.mark(call)?,
+        };
+        *lock(&self.captured) = None;
+        *lock(&self.record) = Some(Record { marker });
+        Ok(())
+    }
+
+    /// Records the event on a captured stream. Once the capture has ended, the event is as it was before.
+    pub(crate) fn set_captured(&self, record: CapturedRecord) {
+        *lock(&self.captured) = Some(record);
+    }
+
+    /// Returns the last record, if it was on a captured stream.
+    pub(crate) fn captured(&self) -> Option<CapturedRecord> {
+        lock(&self.captured).clone()
+    }
+
+    /// Returns the marker of the last record; `None` if there was none, or nothing to wait for.
+    pub(crate) fn marker(&self) -> Option<Marker> {
+        lock(&self.record).as_ref().and_then(|record| record.marker.clone())
+    }
+
+    /// Whether the event was ever recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        lock(&self.record).is_some()
+    }
+
+    /// Returns the time at which the last record was reached, in seconds of the system's counter.
+    pub(crate) fn time(&self) -> Result<f64, NoTime> {
+        match self.marker() {
+            Some(marker) if self.has_time => match marker.is_reached() {
+                true => marker.time().ok_or(NoTime::NotTimed),
+                false => Err(NoTime::NotReached),
+            },
+            _ => Err(NoTime::NotTimed),
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! Graphs. An executable graph has its packets and their arguments ready: a launch copies the packets into the stream's queue.
+//!
+//! A node can only depend on nodes that exist already. The packets are put in by levels: a node's level is one above the highest of those that it
+//! depends on, and the first packet of a level waits for all before it, so that nodes of a level may run at the same time.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::blit::BlitLaunch;
+use crate::device::{Device, lock};
+use crate::memory::Block;
+use crate::packet::{Dispatch, Packet};
+use crate::stream::{Enqueue, Kept};
+use crate::{HsaDriver, belongs, stale};
+use hip_driver::{
+    DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostNode, RawGraph, RawGraphExec, RawGraphNode,
+    Work,
+};
+
+/// The first byte of the handles of nodes. In other handles, that byte is the kind of the table.
+const NODE_KIND: u64 = 7 << 56;
+/// The alignment of kernel arguments.
+const ALIGN: usize = 64;
+
+/// Host memory that a copy reads when its graph runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostSource(pub(crate) *const u8);
+
+/// Host memory that a copy writes when its graph runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostTarget(pub(crate) *mut u8);
+
+// SAFETY: the caller that adds the copy guarantees that the memory is readable whenever the graph runs, on any thread.
+unsafe impl Send for HostSource {}
+// SAFETY: as above; a shared reference gives only the address.
+unsafe impl Sync for HostSource {}
+// SAFETY: the caller that adds the copy guarantees that the memory is writable whenever the graph runs, on any thread.
+unsafe impl Send for HostTarget {}
+// SAFETY: as above; a shared reference gives only the address.
+unsafe impl Sync for HostTarget {}
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Runs a kernel with this kernarg segment.
+    Kernel(Dispatch, Box<[u8]>),
+    /// Copies, or fills.
+    Blit(BlitLaunch),
+    /// Copies memory that is not pinned to the device.
+    CopyIn { dst: DevicePtr, src: HostSource, bytes: usize },
+    /// Copies to memory that is not pinned.
+    CopyOut { dst: HostTarget, src: DevicePtr, bytes: usize },
+    /// Calls a function of the program.
+    Host(HostNode),
+}
+
+/// A node, and those that it depends on.
+#[derive(Clone, Debug)]
+struct Node {
+    /// `None` for a node that only joins dependencies or whose range is empty.
+    step: Option<Step>,
+    after: Vec<usize>,
+}
+
+/// The nodes of a graph.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    nodes: Vec<Node>,
+    /// The places of the nodes, by handle.
+    places: HashMap<u64, usize>,
+}
+
+/// A graph to which nodes are added.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    device: &'static Device,
+    recorded: Mutex<Recorded>,
+}
+
+/// What a launch does at a time.
+#[derive(Debug)]
+enum Segment {
+    Packets(Vec<Packet>),
+    Host(HostNode),
+    /// Copies memory that is not pinned to staging memory, or from there.
+    Stage { to: HostTarget, from: HostSource, bytes: usize },
+}
+
+/// An executable graph. A launch in flight keeps it alive, even if its handle is destroyed.
+#[derive(Debug)]
+pub(crate) struct GraphExec {
+    device: &'static Device,
+    segments: Vec<Segment>,
+    /// The kernel arguments, and staging memory.
+    _blocks: Vec<Block>,
+}
+
+/// Numbers for the nodes of all graphs. No number is used twice.
+#[derive(Debug, Default)]
+pub(crate) struct NodeNumbers(AtomicU64);
+
+impl Recorded {
+    /// Whether a graph takes such work.
+    pub(crate) fn takes(work: &Work<'_>) -> bool {
+        !matches!(
+            work,
+            Work::CooperativeKernel { .. }
+                | Work::PartialKernel { .. }
+                | Work::CopyFromPeer { .. }
+                | Work::HostFunction(_)
+                | Work::WriteValue { .. }
+                | Work::WaitValue { .. }
+                | Work::Graph(_)
+        )
+    }
+
+    /// Adds a node behind others, and returns its place.
+    pub(crate) fn push(&mut self, step: Option<Step>, after: Vec<usize>) -> usize {
+        self.nodes.push(Node { step, after });
+        self.nodes.len() - 1
+    }
+
+    /// The nodes' steps by level.
+    fn levels(&self) -> Vec<Vec<&Step>> {
+        let mut levels: Vec<Vec<&Step>> = Vec::new();
+        let mut level_of: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let level = node.after.iter().map(|place| level_of[*place] + 1).max().unwrap_or(0);
+            level_of.push(level);
+            if levels.len() <= level {
+                levels.resize_with(level + 1, Vec::new);
+            }
+            levels[level].extend(&node.step);
+        }
+        levels
+    }
+}
+
+/// Makes the segments of an executable graph.
+struct Builder {
+    call: &'static str,
+    device: &'static Device,
+    /// The kernel arguments, and how much of them is used.
+    arguments: Option<Block>,
+    used: usize,
+    staging: Vec<Block>,
+    segments: Vec<Segment>,
+}
+
+impl Step {
+    /// The bytes of kernel arguments that it needs.
+    fn argument_bytes(&self, call: &'static str, device: &'static Device) -> DriverResult<usize> {
+        Ok(match self {
+            Step::Kernel(_, segment) => segment.len(),
+            Step::Blit(launch) => launch.dispatch().1,
+            Step::CopyIn { .. } | Step::CopyOut { .. } => device.blit(call)?.copy(0, 0, 0).dispatch().1,
+            Step::Host(_) => 0,
+        })
+    }
+}
+
+impl Builder {
+    /// The packet of a kernel, whose arguments `fill` writes.
+    fn packet(&mut self, dispatch: &Dispatch, bytes: usize, fill: impl FnOnce(&mut [u8])) -> Packet {
+        let mut kernarg = 0;
+        if let Some(block) = &self.arguments {
+            // SAFETY: the block has room for the arguments of all nodes, and no graph that uses it runs yet.
+            let segment = unsafe { std::slice::from_raw_parts_mut(block.address.as_ptr().add(self.used), bytes) };
+            fill(segment);
+            kernarg = block.device_address() + self.used as u64;
+            self.used += bytes.next_multiple_of(ALIGN);
+        }
+        Packet::dispatch(dispatch, kernarg)
+    }
+
+    fn blit(&mut self, launch: &BlitLaunch) -> Packet {
+        let (dispatch, bytes) = launch.dispatch();
+        self.packet(&dispatch, bytes, |segment| launch.fill(segment))
+    }
+
+    /// Staging memory: its address for the host, which is that for the device.
+    fn stage(&mut self, bytes: usize) -> DriverResult<*mut u8> {
+        let system = self.device.system;
+        let block = Block::new(self.call, system.hsa, system.pools.fine, bytes, &[self.device.agent])?;
+        let address = block.address.as_ptr();
+        self.staging.push(block);
+        Ok(address)
+    }
+
+    /// Adds the steps of a level: what the host does before, the packets, and what the host does behind.
+    fn level(&mut self, steps: &[&Step]) -> DriverResult<()> {
+        let (mut packets, mut behind) = (Vec::new(), Vec::new());
+        for step in steps {
+            let packet = match step {
+                Step::Kernel(dispatch, segment) => {
+                    self.packet(dispatch, segment.len(), |place| place.copy_from_slice(segment))
+                }
+                Step::Blit(launch) => self.blit(launch),
+                Step::CopyIn { dst, src, bytes } => {
+                    let staging = self.stage(*bytes)?;
+                    let segment = Segment::Stage { to: HostTarget(staging), from: *src, bytes: *bytes };
+                    self.segments.push(segment);
+                    let copy = self.device.blit(self.call)?.copy(dst.0, staging.addr() as u64, *bytes as u64);
+                    self.blit(&copy)
+                }
+                Step::CopyOut { dst, src, bytes } => {
+                    let staging = self.stage(*bytes)?;
+                    behind.push(Segment::Stage { to: *dst, from: HostSource(staging), bytes: *bytes });
+                    let copy = self.device.blit(self.call)?.copy(staging.addr() as u64, src.0, *bytes as u64);
+                    self.blit(&copy)
+                }
+                Step::Host(node) => {
+                    behind.push(Segment::Host(node.clone()));
+                    continue;
+                }
+            };
+            packets.push(if packets.is_empty() { packet } else { packet.beside_others() });
+        }
+        match self.segments.last_mut() {
+            Some(Segment::Packets(before)) => before.extend(packets),
+            _ if packets.is_empty() => {}
+            _ => self.segments.push(Segment::Packets(packets)),
+        }
+        self.segments.extend(behind);
+        Ok(())
+    }
+}
+
+impl GraphExec {
+    fn new(call: &'static str, device: &'static Device, recorded: &Recorded) -> DriverResult<GraphExec> {
+        let steps = recorded.nodes.iter().filter_map(|node| node.step.as_ref());
+        let bytes = steps.map(|step| Ok(step.argument_bytes(call, device)?.next_multiple_of(ALIGN)));
+        let bytes = bytes.sum::<DriverResult<usize>>()?;
+        let kernarg = device.system.pools.kernarg;
+        let arguments =
+            (bytes > 0).then(|| Block::new(call, device.hsa, kernarg, bytes, &[device.agent])).transpose()?;
+        let mut builder =
+            Builder { call, device, arguments, used: 0, staging: Vec::new(), segments: Vec::new() };
+        recorded.levels().iter().try_for_each(|steps| builder.level(steps))?;
+        let Builder { arguments, mut staging, segments, .. } = builder;
+        staging.extend(arguments);
+        Ok(GraphExec { device, segments, _blocks: staging })
+    }
+
+    /// Launches it on a stream.
+    pub(crate) fn launch(self: &Arc<Self>, enqueue: &mut Enqueue<'_>) -> DriverResult<()> {
+        for (index, segment) in self.segments.iter().enumerate() {
+            match segment {
+                Segment::Packets(packets) => enqueue.submit(packets)?,
+                Segment::Host(_) | Segment::Stage { .. } => {
+                    let exec = Arc::clone(self);
+                    enqueue.act(Box::new(move |status| exec.act(index, status)))?;
+                }
+            }
+        }
+        enqueue.keep(Kept::Graph(Arc::clone(self)));
+        Ok(())
+    }
+
+    /// Does what a segment has the host do.
+    fn act(&self, segment: usize, status: DriverResult<()>) {
+        match &self.segments[segment] {
+            Segment::Host(node) => node.call(status),
+            Segment::Stage { to, from, bytes } if status.is_ok() => {
+                // SAFETY: staging memory of this graph, whose launches do not overlap, and memory that is accessible whenever the graph
+                // runs (the promise of who added the node).
+                unsafe { std::ptr::copy_nonoverlapping(from.0, to.0, *bytes) };
+            }
+            Segment::Stage { .. } | Segment::Packets(_) => {}
+        }
+    }
+}
+
+impl NodeNumbers {
+    fn next(&self) -> u64 {
+        NODE_KIND | (self.0.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+impl HsaDriver {
+    /// Returns a graph of a device that is not lost.
+    fn graph(&self, call: &'static str, device: DeviceId, graph: RawGraph) -> DriverResult<Arc<Graph>> {
+        self.device(call, device)?;
+        let found = self.graphs.get(graph.0).map_err(|_| stale(call, "graph", graph.0))?.value;
+        belongs(call, "graph", found.device.id, device)?;
+        Ok(found)
+    }
+
+    pub(crate) fn add_graph(
+        &self,
+        call: &'static str,
+        device: &'static Device,
+        recorded: Recorded,
+    ) -> DriverResult<RawGraph> {
+        let graph = Arc::new(Graph { device, recorded: Mutex::new(recorded) });
+        self.graphs.insert(handle_table::Owner::NONE, graph).map(RawGraph).map_err(|error| exhausted(call, &error))
+    }
+
+    pub(crate) fn remove_graph(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
+        let call = "hipGraphDestroy";
+        self.any_device(call, device)?;
+        self.graphs.take(graph.0).map(drop).map_err(|_| stale(call, "graph", graph.0))
+    }
+
+    pub(crate) fn add_node(
+        &self,
+        (device, graph): (DeviceId, RawGraph),
+        dependencies: &[RawGraphNode],
+        work: &Work<'_>,
+    ) -> DriverResult<RawGraphNode> {
+        let call = work.node_kind().name();
+        let found = self.graph(call, device, graph)?;
+        if !Recorded::takes(work) {
+            return Err(work.unsupported(call));
+        }
+        let step = self.step(call, found.device, work)?;
+        if let Some(Step::CopyIn { bytes, .. } | Step::CopyOut { bytes, .. }) = step {
+            let detail = format!("{bytes} bytes of the host are not in pinned memory");
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        }
+        let mut recorded = lock(&found.recorded);
+        let after = dependencies.iter().map(|node| recorded.places.get(&node.0).copied().ok_or(node));
+        let after = after.collect::<Result<Vec<usize>, _>>().map_err(|foreign| {
+            let detail = format!("{foreign:?} is not a node of {graph:?}");
+            DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
+        })?;
+        let (node, place) = (self.nodes.next(), recorded.push(step, after));
+        recorded.places.insert(node, place);
+        Ok(RawGraphNode(node))
+    }
+
+    pub(crate) fn instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
+        let call = "hipGraphInstantiate";
+        let graph = self.graph(call, device, graph)?;
+        let exec = GraphExec::new(call, graph.device, &lock(&graph.recorded))?;
+        let inserted = self.execs.insert(handle_table::Owner::NONE, Arc::new(exec));
+        inserted.map(RawGraphExec).map_err(|error| exhausted(call, &error))
+    }
+
+    /// Returns an executable graph that can be launched on a device.
+    pub(crate) fn launchable(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        exec: RawGraphExec,
+    ) -> DriverResult<Arc<GraphExec>> {
+        let exec = self.execs.get(exec.0).map_err(|_| stale(call, "executable graph", exec.0))?.value;
+        belongs(call, "executable graph", exec.device.id, device)?;
+        Ok(exec)
+    }
+
+    pub(crate) fn remove_exec(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
+        let call = "hipGraphExecDestroy";
+        self.any_device(call, device)?;
+        self.execs.take(exec.0).map(drop).map_err(|_| stale(call, "executable graph", exec.0))
+    }
+}
+
+fn exhausted(call: &'static str, error: &handle_table::Error) -> DriverError {
+    DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, error.to_string())
+}
