@@ -75,6 +75,22 @@ pub(crate) struct Period {
     pub(crate) end: u64,
 }
 
+/// `hsa_amd_pointer_info_t`.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct PointerInfo {
+    /// The bytes of this struct.
+    pub(crate) size: u32,
+    /// 0 is of no allocation.
+    pub(crate) kind: u32,
+    pub(crate) agent_base: *mut c_void,
+    pub(crate) host_base: *mut c_void,
+    pub(crate) bytes: usize,
+    pub(crate) user_data: *mut c_void,
+    pub(crate) owner: Agent,
+    pub(crate) flags: u32,
+}
+
 /// `hsa_amd_event_t`, of which the largest variant has 24 bytes.
 #[repr(C)]
 pub(crate) struct Event {
@@ -166,6 +182,7 @@ mod tests {
         assert_eq!(std::mem::offset_of!(QueueHeader, doorbell), 16);
         assert_eq!(std::mem::offset_of!(QueueHeader, id), 32);
         assert_eq!(size_of::<QueueHeader>(), 40);
+        assert_eq!((size_of::<PointerInfo>(), std::mem::offset_of!(PointerInfo, owner)), (56, 40));
         assert_eq!((size_of::<Event>(), std::mem::offset_of!(Event, address)), (32, 16));
     }
 }

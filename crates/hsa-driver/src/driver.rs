@@ -268,11 +268,10 @@ impl Driver for Shared {
     fn device_of_pointer(&self, device: DeviceId, ptr: DevicePtr) -> DriverResult<DeviceId> {
         let call = "hipPointerGetAttributes";
         let device = self.0.device(call, device)?;
-        if let Some(owner) = self.0.memory.owner(ptr) {
-            return Ok(owner);
-        }
-        if self.0.memory.host_address(ptr, 1).is_some() {
-            return Ok(device.id);
+        if let Some(owner) = device.hsa.owner(ptr.0) {
+            let found = self.0.devices.iter().find(|device| device.agent == owner);
+            // Memory of the host is every device's.
+            return Ok(found.map_or(device.id, |found| found.id));
         }
         let detail = format!("{ptr} is in no allocation");
         Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))

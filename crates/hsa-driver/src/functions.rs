@@ -8,7 +8,7 @@ use std::mem::transmute_copy;
 use std::ptr::NonNull;
 
 use crate::abi::{
-    Agent, EventHandler, Executable, Isa, Loaded, Period, Pool, QueueCallback, QueueHeader, Reader, Signal,
+    Agent, EventHandler, Executable, Isa, Loaded, Period, PointerInfo, Pool, QueueCallback, QueueHeader, Reader, Signal,
     Status, Symbol,
 };
 
@@ -79,6 +79,9 @@ table! {
         agents_allow_access = hsa_amd_agents_allow_access(u32, *const Agent, *const u32, *const c_void);
         memory_lock = hsa_amd_memory_lock(*mut c_void, usize, *mut Agent, i32, *mut *mut c_void);
         memory_unlock = hsa_amd_memory_unlock(*mut c_void);
+        pointer_info = hsa_amd_pointer_info(
+            *const c_void, *mut PointerInfo, *const c_void, *mut u32, *mut *mut Agent
+        );
         memory_copy = hsa_memory_copy(*mut c_void, *const c_void, usize);
         async_copy = hsa_amd_memory_async_copy(
             *mut c_void, Agent, *const c_void, Agent, usize, u32, *const Signal, Signal

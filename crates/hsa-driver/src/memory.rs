@@ -172,13 +172,6 @@ impl Memory {
         devices.remove(&ptr.0).map(|found| found.block).ok_or_else(|| DriverError::new(call, ErrorCode::INVALID_VALUE))
     }
 
-    /// Whether a range of a device's addresses is in one live allocation, of any device, or in pinned memory.
-    pub(crate) fn owner(&self, ptr: DevicePtr) -> Option<DeviceId> {
-        let devices = lock(&self.devices);
-        let (start, found) = devices.range(..=ptr.0).next_back()?;
-        (ptr.0 - start < found.block.bytes as u64).then_some(found.device)
-    }
-
     /// The bytes of a device that are allocated.
     pub(crate) fn used(&self, device: DeviceId) -> u64 {
         lock(&self.devices).values().filter(|a| a.device == device).map(|a| a.block.bytes as u64).sum()

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
-use crate::abi::{Agent, ISA_NAME, ISA_NAME_LENGTH, Isa, Pool, Status, agent_info, pool_info};
+use crate::abi::{Agent, ISA_NAME, ISA_NAME_LENGTH, Isa, PointerInfo, Pool, Status, agent_info, pool_info};
 use crate::functions::Each;
 use crate::load::Hsa;
 use code_object::TargetId;
@@ -59,6 +59,27 @@ impl Hsa {
             (self.functions.pool_get_info)(pool, pool_info::ALLOC_ALLOWED, ptr::from_mut(&mut allowed).cast())
         };
         status == Status::SUCCESS && allowed != 0
+    }
+
+    /// The agent whose memory is at an address, code and variables of modules included; `None` if there is none.
+    pub(crate) fn owner(&self, address: u64) -> Option<Agent> {
+        let null = ptr::null_mut();
+        let mut info = PointerInfo {
+            size: size_of::<PointerInfo>() as u32,
+            kind: 0,
+            agent_base: null,
+            host_base: null,
+            bytes: 0,
+            user_data: null,
+            owner: Agent::default(),
+            flags: 0,
+        };
+        let pointer = ptr::with_exposed_provenance(address as usize);
+        // SAFETY: any address; a live struct of the size that it says; no list of agents is asked for.
+        let status = unsafe {
+            (self.functions.pointer_info)(pointer, &mut info, ptr::null(), ptr::null_mut(), ptr::null_mut())
+        };
+        (status == Status::SUCCESS && info.kind != 0).then_some(info.owner)
     }
 
     /// All agents.
@@ -155,8 +176,8 @@ impl Hsa {
             wavefront_size: needed(info::WAVEFRONT_SIZE, "wave size")?,
             max_threads_per_block: threads,
             max_block: block.map(u32::from).map(|size| size.min(threads)),
-            // A packet counts work-items in 32 bits; y and z as HIP has them.
-            max_grid: [i32::MAX as u32, 65536, 65536],
+            // As HIP has them. A packet counts work-items in 32 bits, too.
+            max_grid: [i32::MAX as u32; 3],
             max_lds_per_block: self.lds_bytes(agent).unwrap_or(64 << 10) as u32,
             clock_khz: known(info::MAX_CLOCK_MHZ).map_or(0, |mhz| mhz * 1000),
             memory_clock_khz: known(info::MEMORY_CLOCK_MHZ).map(|mhz| mhz * 1000),

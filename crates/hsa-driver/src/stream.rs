@@ -175,7 +175,13 @@ impl Stream {
     /// Waits for all work so far.
     pub(crate) fn synchronize(&self, call: &'static str) -> DriverResult<()> {
         match self.mark(call)? {
-            Some(marker) => marker.wait(call),
+            Some(marker) => {
+                marker.wait(call)?;
+                // What the work used is freed now, not by the next work.
+                let mut state = lock(&self.state);
+                Enqueue { call, stream: self, state: &mut state }.retire();
+                Ok(())
+            }
             None => self.device.check(call),
         }
     }

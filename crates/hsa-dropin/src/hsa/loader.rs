@@ -1,7 +1,9 @@
 //! AMD's extension for tools and for HIP: where code is that was loaded (hsa_ven_amd_loader.h).
 
 use super::agent::Agent;
+use super::allocations::Allocation;
 use super::executable::{self, Executable, LOADED, Loaded, LoadedObject, Reader};
+use super::memory::COARSE_GRAINED;
 use super::status::Status;
 use super::value::{Place, Value};
 use super::{Data, iterate};
@@ -38,6 +40,22 @@ fn at<T>(address: u64, found: impl Fn(&LoadedObject) -> T) -> Option<T> {
     executable::all_loaded().into_iter().find_map(|loaded| {
         let within = |one: &LoadedObject| one.addresses().contains(&address).then(|| found(one));
         LOADED.look(loaded.0, |one| within(&one.value)).ok().flatten()
+    })
+}
+
+/// The memory of a loaded code object that has an address, and where it begins: as ROCr has it, an allocation of the agent's pool.
+pub(super) fn allocation_at(address: u64) -> Option<(u64, Allocation)> {
+    at(address, |loaded| {
+        let addresses = loaded.addresses();
+        let allocation = Allocation {
+            bytes: addresses.end - addresses.start,
+            host: addresses.start,
+            is_locked: false,
+            owner: loaded.agent,
+            flags: COARSE_GRAINED,
+            user_data: 0,
+        };
+        (addresses.start, allocation)
     })
 }
 

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use super::agent::Agent;
 use super::allocations::{self, Allocation};
 use super::devices::Devices;
+use super::loader;
 use super::memory::Pool;
 use super::runtime::machine;
 use super::status::Status;
@@ -81,7 +82,7 @@ pub(crate) fn hsa_amd_pointer_info(
     if pointer == 0 || room == 0 {
         return Err(Status::INVALID_ARGUMENT);
     }
-    let found = allocations::find(pointer);
+    let found = allocations::find(pointer).or_else(|| loader::allocation_at(pointer));
     let written =
         found.map_or(PointerInfo::NONE, |(address, allocation)| PointerInfo::of(address, allocation));
     let size = room.min(written.size);
