@@ -4,6 +4,7 @@
 //
 // _cuda_build.py compiles this file for the torch that is installed, and calls the functions at its end.
 
+#include "_cuda_attention.h"
 #include "_cuda_runtime.h"
 
 #include <ATen/NativeFunctions.h>
@@ -430,14 +431,14 @@ void register_operators() {
   } quiet;
   const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
   auto& library = libraries().emplace_back(torch::Library::IMPL, "aten", DispatchKey::CUDA, __FILE__, __LINE__);
-  const std::set<std::string> own = {"empty.memory_format", "empty_strided", "copy_", "_copy_from",
-                                     "_copy_from_and_resize", "_to_cpu", "set_", "record_stream", "resize_",
-                                     "set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor",
-                                     "scaled_dot_product_attention", "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell",
-                                     "_fused_rms_norm", "_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor",
-                                     "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor", "_softmax", "_log_softmax",
-                                     "_softmax_backward_data", "_log_softmax_backward_data",
-                                     "native_layer_norm", "native_layer_norm_backward", "native_dropout"};
+  std::set<std::string> own = {"empty.memory_format", "empty_strided", "copy_", "_copy_from",
+                               "_copy_from_and_resize", "_to_cpu", "set_", "record_stream", "resize_",
+                               "set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor",
+                               "scaled_dot_product_attention", "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell",
+                               "_fused_rms_norm", "_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor",
+                               "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor", "_softmax", "_log_softmax",
+                               "_softmax_backward_data", "_log_softmax_backward_data",
+                               "native_layer_norm", "native_layer_norm_backward", "native_dropout"};
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
   library.impl("copy_", copy_);
@@ -456,6 +457,14 @@ void register_operators() {
   for (const std::string question : {"_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"}) {
     library.impl(question.c_str(), has_no_ctc_loss);
     library.impl((question + ".Tensor").c_str(), has_no_ctc_loss_of_tensors);
+  }
+  for (auto& [name, kernel] : attention_kernels()) {
+    // Older versions of torch lack one.
+    const auto op = c10::Dispatcher::singleton().findSchema({"aten::" + name, ""});
+    if (op.has_value()) {
+      library.impl(name.c_str(), std::move(kernel));
+      own.insert(name);
+    }
   }
   library.impl("resize_", at::native::resize_);
   library.impl("set_.source_Storage", static_cast<at::Tensor& (*)(at::Tensor&, at::Storage)>(at::native::set_));
