@@ -579,6 +579,40 @@ def test_the_plug_in(tmp_path, workers, autotune, compiled):
     assert "hiplaunch: 1 passed without a launch of this process: test_it.py::test_launches_nothing" in result.stdout
 
 
+COUNTING = """
+import hiplaunch
+
+opened = []
+Launcher = hiplaunch.Launcher
+hiplaunch.Launcher = lambda **options: opened.append(options) or Launcher(**options)
+"""
+ONCE = """
+import counting, pytest, torch
+from hiplaunch.triton import _programs
+
+@pytest.mark.parametrize("number", range(4))
+def test_it(number):
+    replacements, *_ = _programs._mapped
+    originals = [original for owner, name, original in replacements._originals if (owner, name) == (torch.cuda, "device_count")]
+    assert [original.__module__ for original in originals] == ["torch.cuda"]
+    assert [options["target"] for options in counting.opened] == ["gfx90a"]
+"""
+
+
+# A worker of xdist is a program that an activated one starts: importing Triton activates it, too.
+@pytest.mark.parametrize("workers", [[], ["-n", "1"], ["-n", "2"]])
+def test_each_process_is_activated_once(tmp_path, workers):
+    if workers:
+        pytest.importorskip("xdist")
+    (tmp_path / "counting.py").write_text(COUNTING)
+    (tmp_path / "test_it.py").write_text(ONCE)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "counting", "-p", "hiplaunch.triton.pytest"]
+    result = subprocess.run(
+        [*command, *workers, "--hiplaunch-target=gfx90a"], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_without_a_compiler_the_error_says_what_to_install(tmp_path):
     text = "import hiplaunch.triton._programs as programs\ntry: programs.activate()\nexcept RuntimeError as error: print(error)"
     folder = pathlib.Path(shutil.which("sh")).parent

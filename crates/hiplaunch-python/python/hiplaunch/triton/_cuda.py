@@ -396,6 +396,7 @@ def map_cuda(driver, replacements):
         (torch.version, "cuda", None),
         (torch._C, "_has_cuda", True),
         (torch._C, "_has_cudnn", False),
+        (torch.backends.cudnn, "version", lambda: None),
     ):
         replacements.set(owner, name, value)
     return library

@@ -1,4 +1,4 @@
-"""Compiles _cuda_device.cpp for the torch that is installed, and keeps what was compiled."""
+"""Compiles _cuda_device.cpp and the headers beside it for the torch that is installed, and keeps what was compiled."""
 
 import ctypes
 import hashlib
@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 _SOURCE = pathlib.Path(__file__).with_name("_cuda_device.cpp")
+_HEADERS = sorted(_SOURCE.parent.glob("_cuda_*.h"))
 
 
 def load():
@@ -39,7 +40,8 @@ def _file_name(torch):
     # Two builds of torch can have the same version.
     torch_file = os.stat(torch._C.__file__)
     of = f"{torch.__version__} {torch.__file__} {torch_file.st_size} {torch_file.st_mtime_ns}"
-    key = hashlib.sha256(of.encode() + _SOURCE.read_bytes()).hexdigest()[:16]
+    sources = b"".join(path.read_bytes() for path in (_SOURCE, *_HEADERS))
+    key = hashlib.sha256(of.encode() + sources).hexdigest()[:16]
     return f"torch-cuda-{key}.so"
 
 

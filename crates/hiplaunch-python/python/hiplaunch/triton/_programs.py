@@ -12,6 +12,7 @@ from ._replace import Replacements
 # Python imports `sitecustomize` from here before anything else in programs that this one starts.
 _STARTUP = str(pathlib.Path(__file__).with_name("_startup"))
 
+# What was replaced for the active driver, the driver, and the options that it was activated with.
 _mapped = None
 
 
@@ -30,14 +31,27 @@ def add_options(add, prefix="--"):
         add(prefix + name, metavar=value, default=None, help=f"{help_}; also {variable}", **choices)
 
 
+def _options():
+    return [os.environ.get(variable) for _, _, variable in _OPTIONS.values()]
+
+
 def activate(target=None, autotune=None, time_budget=None):
-    """Activates the driver and makes the emulated device torch's "cuda", unless there is an AMD GPU. Returns the driver."""
-    global _mapped
-    # A process that is started from here activates itself.
-    for variable, value in (("HIPLAUNCH_AUTOTUNE", autotune), ("HIPLAUNCH_EMULATOR_TIME_BUDGET", time_budget)):
+    """Activates the driver and makes the emulated device torch's "cuda", unless there is an AMD GPU. Returns the driver.
+
+    A driver that is active with the same options stays.
+    """
+    # A program that another one started is activated when it imports Triton, with the options of the variables.
+    for (_, _, variable), value in zip(_OPTIONS.values(), (target, autotune, time_budget)):
         if value is not None:
             os.environ[variable] = str(value)
+    import triton  # noqa: F401
+
+    global _mapped
     if _mapped is not None:
+        _, driver, options = _mapped
+        active = hiplaunch.triton._active
+        if options == _options() and active is not None and active[0] is driver:
+            return driver
         deactivate()
     driver = hiplaunch.triton.activate(target)
     replacements = Replacements()
@@ -61,7 +75,7 @@ def activate(target=None, autotune=None, time_budget=None):
         # torch.compile gives the processes in which it compiles this process's path. The first entry is the program's folder.
         if _STARTUP not in sys.path:
             sys.path.insert(1, _STARTUP)
-    _mapped = replacements
+    _mapped = replacements, driver, _options()
     return driver
 
 
@@ -70,7 +84,7 @@ def deactivate():
     global _mapped
     if _mapped is None:
         return
-    replacements = _mapped
+    replacements, *_ = _mapped
     _mapped = None
     replacements.undo()
     hiplaunch.triton.deactivate()
