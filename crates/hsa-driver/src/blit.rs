@@ -11,6 +11,9 @@ use hip_driver::{DevicePtr, DriverResult, ValueWidth};
 /// The code objects of all targets.
 static CODE: &[u8] = include_bytes!("../hip/blit.hipfb");
 
+/// The kernels that every target has.
+const KERNELS: [&str; 5] = ["copy_aligned", "copy_bytes", "fill_words", "fill_bytes", "write_value"];
+
 /// The work-items of a workgroup of these kernels.
 const BLOCK: u32 = 256;
 /// The workgroups that a compute unit gets at most: enough to keep its memory accesses coming.
@@ -40,7 +43,10 @@ pub(crate) struct BlitLaunch {
 impl Blit {
     /// Loads the kernels. They stay loaded.
     pub(crate) fn load(call: &'static str, device: &'static Device) -> DriverResult<Blit> {
-        let module: &'static Module = Box::leak(Box::new(Module::load(call, device, CODE)?));
+        let module = Box::new(Module::load(call, device, CODE)?);
+        // All of them, or the module is unloaded.
+        KERNELS.iter().try_for_each(|name| module.find(call, name).map(drop))?;
+        let module: &'static Module = Box::leak(module);
         Ok(Blit {
             _module: module,
             copy_aligned: module.find(call, "copy_aligned")?,

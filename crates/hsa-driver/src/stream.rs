@@ -58,15 +58,15 @@ impl Arguments {
     /// Takes some bytes; `None` if too few are free.
     #[inline]
     fn take(&mut self, bytes: usize) -> Option<*mut u8> {
-        let size = self.block.bytes as u64;
+        const SIZE: u64 = ARGUMENT_BYTES as u64;
         let bytes = (bytes as u64).next_multiple_of(ALIGN);
-        let place = self.taken % size;
-        let skipped = if place + bytes > size { size - place } else { 0 };
+        let place = self.taken % SIZE;
+        let skipped = if place + bytes > SIZE { SIZE - place } else { 0 };
         let end = self.taken + skipped + bytes;
-        if end - self.freed > size {
+        if end - self.freed > SIZE {
             return None;
         }
-        let at = (self.taken + skipped) % size;
+        let at = (self.taken + skipped) % SIZE;
         self.taken = end;
         // SAFETY: the place is inside the block.
         Some(unsafe { self.block.address.as_ptr().add(at as usize) })
@@ -102,7 +102,7 @@ pub(crate) struct Stream {
     pub(crate) device: &'static Device,
     kind: StreamKind,
     number: u64,
-    /// The number of pieces of work that were enqueued.
+    /// The number of pieces of work that were enqueued; of a stream that orders itself with no other, it is not counted.
     enqueued: AtomicU64,
     /// Of a blocking stream: how much of the null stream's work it waits for, and how much of its own the null stream waits for.
     waits_for_null: AtomicU64,
@@ -156,7 +156,9 @@ impl Stream {
         put: impl FnOnce(&mut Enqueue<'_>) -> DriverResult<R>,
     ) -> DriverResult<R> {
         let mut state = lock(&self.state);
-        self.enqueued.fetch_add(1, Ordering::SeqCst);
+        if self.kind != StreamKind::NonBlocking {
+            self.enqueued.fetch_add(1, Ordering::SeqCst);
+        }
         put(&mut Enqueue { call, stream: self, state: &mut state })
     }
 

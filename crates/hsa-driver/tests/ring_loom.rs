@@ -10,8 +10,8 @@ mod packet;
 #[path = "../src/ring.rs"]
 mod ring;
 
-use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
 use abi::Signal;
@@ -21,12 +21,36 @@ use ring::{Slots, Stopped, submit};
 /// HSA's invalid packet.
 const INVALID: u32 = 1;
 
+/// A number that grows, for whose growth threads sleep: loom has no time in which a thread could look again.
+#[derive(Default)]
+struct Bell {
+    rings: Mutex<u64>,
+    rung: Condvar,
+}
+
+impl Bell {
+    fn ring(&self) {
+        *self.rings.lock().unwrap() += 1;
+        self.rung.notify_all();
+    }
+
+    /// Sleeps until `look` says that it need not, looking again whenever the bell has rung.
+    fn wait_until(&self, look: impl Fn() -> bool) {
+        let mut rings = self.rings.lock().unwrap();
+        while !look() {
+            rings = self.rung.wait(rings).unwrap();
+        }
+    }
+}
+
 /// A ring of two places, of whose packets one word counts.
 struct Ring {
     write: AtomicU64,
     read: AtomicU64,
     heads: [AtomicU32; 2],
     bodies: [AtomicU64; 2],
+    doorbell: Bell,
+    room: Bell,
 }
 
 impl Ring {
@@ -36,18 +60,19 @@ impl Ring {
             read: AtomicU64::new(0),
             heads: [AtomicU32::new(INVALID), AtomicU32::new(INVALID)],
             bodies: [AtomicU64::new(0), AtomicU64::new(0)],
+            doorbell: Bell::default(),
+            room: Bell::default(),
         }
     }
 
-    /// Takes the next packet, as a processor does.
+    /// Takes the next packet, as a processor does: only a doorbell wakes it.
     fn take(&self, index: u64) -> u64 {
         let place = (index & 1) as usize;
-        while self.heads[place].load(Ordering::Acquire) == INVALID {
-            thread::yield_now();
-        }
+        self.doorbell.wait_until(|| self.heads[place].load(Ordering::Acquire) != INVALID);
         let body = self.bodies[place].load(Ordering::Relaxed);
         self.heads[place].store(INVALID, Ordering::Relaxed);
         self.read.store(index + 1, Ordering::Release);
+        self.room.ring();
         body
     }
 }
@@ -77,10 +102,14 @@ impl Slots for Ring {
         self.heads[place as usize].store(head, Ordering::Release);
     }
 
-    fn ring_doorbell(&self, _: u64) {}
+    fn ring_doorbell(&self, _: u64) {
+        self.doorbell.ring();
+    }
 
     fn pause(&self) -> Result<(), Stopped> {
-        thread::yield_now();
+        // The places that were left when the producer last looked; more will be.
+        let left = self.left_now();
+        self.room.wait_until(|| self.left_now() > left || self.write.load(Ordering::Acquire) < left + 2);
         Ok(())
     }
 }
