@@ -92,8 +92,9 @@ impl Rig {
         let device = launcher.device(0)?.clone();
         let stream = launcher.stream(&device)?;
         // SAFETY: code objects of this repository.
-        let (saxpy, polynomial) =
-            unsafe { (launcher.register(&device, VECTOR, "saxpy")?, launcher.register(&device, JIT, "jit_polynomial")?) };
+        let (saxpy, polynomial) = unsafe {
+            (launcher.register(&device, VECTOR, "saxpy")?, launcher.register(&device, JIT, "jit_polynomial")?)
+        };
         let (x, y) = (DeviceBuffer::new(&device, 64)?, DeviceBuffer::new(&device, 64)?);
         // As a driver's graph, whatever its length.
         launcher.set_graph_break_even(1);
@@ -159,7 +160,8 @@ impl Rig {
                 Case::Graph => drop(self.graph.submit()?),
                 Case::Rebound => {
                     self.count += 1;
-                    let (x, y) = if self.count.is_multiple_of(2) { (&self.x, &self.y) } else { (&self.y, &self.x) };
+                    let (x, y) =
+                        if self.count.is_multiple_of(2) { (&self.x, &self.y) } else { (&self.y, &self.x) };
                     self.graph.set_buffer(&self.values[0], x)?;
                     self.graph.set_buffer(&self.values[1], y)?;
                     drop(self.graph.submit()?);
@@ -247,7 +249,8 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // `cargo bench` passes `--bench`, `cargo test` does not.
     let is_bench = arguments.iter().any(|argument| argument == "--bench");
-    let words: Vec<&str> = arguments.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
+    let words: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
     let backends = match words.first().filter(|_| is_bench) {
         Some(name) => vec![name.parse::<Backend>()?],
         None => Backend::OF_GPUS.to_vec(),

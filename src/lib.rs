@@ -176,10 +176,10 @@ pub mod driver {
     pub use crate::backend;
     pub use hip_driver::*;
     pub use hip_driver_amd as amd;
-    pub use hsa_driver as hsa;
     #[cfg(feature = "emulator")]
     pub use hip_driver_emulated as emulated;
     pub use hip_driver_layers::{timeline, validation};
+    pub use hsa_driver as hsa;
 }
 
 /// The atomics and locks of the lock-free parts and of the pool's arenas. Tests replace them by loom's.

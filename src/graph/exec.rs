@@ -5,8 +5,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use hip_driver::{
-    DeviceId, Driver, DriverError, DriverResult, HostNode, RawGraph, RawGraphExec, RawGraphNode, RawStream,
-    Work,
+    Capability, DeviceId, Driver, DriverError, DriverResult, HostNode, RawGraph, RawGraphExec, RawGraphNode,
+    RawStream, Work,
 };
 
 use super::program::{GraphProgram, Location, Step, StepData};
@@ -33,6 +33,8 @@ impl Drop for InstantiatedGraph {
 #[derive(Debug)]
 pub(super) struct DriverGraph {
     exec: InstantiatedGraph,
+    /// The nodes of the steps that have one.
+    nodes: Vec<Option<RawGraphNode>>,
     kernargs: Vec<u8>,
     /// The addresses of copies and fills.
     addresses: Vec<u64>,
@@ -88,6 +90,50 @@ impl DriverGraph {
         self.kernargs == kernargs && self.addresses == addresses
     }
 
+    /// Gives kernels whose arguments differ the new ones, if nothing else differs and the driver can do it. Returns whether the driver graph
+    /// matches then.
+    ///
+    /// # Safety
+    /// As for [`make`](DriverGraph::make).
+    pub(super) unsafe fn update(
+        &mut self,
+        program: &GraphProgram,
+        kernargs: &[u8],
+        new_addresses: &[u64],
+        address: impl Fn(Location) -> u64 + Copy,
+        wants_accesses: bool,
+    ) -> bool {
+        let InstantiatedGraph { driver, device, raw } = &self.exec;
+        if self.addresses != new_addresses
+            || self.kernargs.len() != kernargs.len()
+            || !driver.capabilities().has(Capability::GraphUpdates)
+        {
+            return false;
+        }
+        let data = StepData { kernargs, address, host: None, wants_accesses };
+        let mut accesses = Vec::new();
+        for (index, step) in program.steps.iter().enumerate() {
+            let (Step::Launch { kernarg: (start, len), .. }, Some(node)) = (step, self.nodes[index]) else {
+                continue;
+            };
+            let range = *start as usize..(start + len) as usize;
+            if self.kernargs[range.clone()] == kernargs[range] {
+                continue;
+            }
+            let updated = program.with_work((index, step), &data, &mut accesses, Ok(()), |work| match work {
+                // SAFETY: promised by the caller; a live executable graph, which is the caller's alone.
+                Work::Kernel(launch) => unsafe { driver.graph_update(*device, *raw, node, launch) },
+                _ => Ok(()),
+            });
+            if let Err(error) = updated {
+                log::debug!("a graph of {device} is made anew: {error}");
+                return false;
+            }
+        }
+        self.kernargs.copy_from_slice(kernargs);
+        true
+    }
+
     /// Launches the driver graph.
     ///
     /// # Safety
@@ -134,7 +180,8 @@ impl DriverGraph {
         let exec = InstantiatedGraph { driver: driver.clone(), device, raw };
         let host = |step: &Step| if let Step::Host(node) = step { Some(node.clone()) } else { None };
         let _host = program.steps.iter().filter_map(host).collect();
-        let mut graph = DriverGraph { exec, kernargs: kernargs.to_vec(), addresses: Vec::new(), _host };
+        let mut graph =
+            DriverGraph { exec, nodes, kernargs: kernargs.to_vec(), addresses: Vec::new(), _host };
         addresses(program, address, &mut graph.addresses);
         Ok(graph)
     }

@@ -36,6 +36,11 @@ pub enum Submission {
     DriverGraph,
 }
 
+/// Whether kernels of a driver graph can get other arguments.
+fn can_update(stream_state: &StreamState) -> bool {
+    stream_state.device().raw().capabilities().has(Capability::GraphUpdates)
+}
+
 /// When a driver graph is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DriverGraphUse {
@@ -447,7 +452,7 @@ impl Graph {
         match by_graph {
             DriverGraphUse::Never => Ok(false),
             DriverGraphUse::Always => self.ensure_driver_graph(stream_state, instance, bound).map(|()| true),
-            DriverGraphUse::Unchanged if changed => Ok(false),
+            DriverGraphUse::Unchanged if changed && !can_update(stream_state) => Ok(false),
             DriverGraphUse::Unchanged => Ok(self.ensure_driver_graph(stream_state, instance, bound).is_ok()),
         }
     }
@@ -490,10 +495,19 @@ impl Graph {
         if bound.exec.as_ref().is_some_and(|e| e.matches(&bound.kernargs, &bound.addresses)) {
             return Ok(());
         }
+        let program = &instance.program;
+        if let Some(exec) = &mut bound.exec {
+            // SAFETY: as below.
+            let wants_accesses = stream_state.device().pool_core().shared.wants_accesses;
+            let updated =
+                unsafe { exec.update(program, &bound.kernargs, &bound.addresses, address, wants_accesses) };
+            if updated {
+                return Ok(());
+            }
+        }
         let completed = stream_state.progress().completed();
         bound.retired.retain(|(position, _)| *position > completed);
         let device = stream_state.device();
-        let program = &instance.program;
         // SAFETY: arguments and ranges were checked when they were recorded; the instance keeps kernels and workspace,
         // and the graph is launched only for a compute with the same addresses.
         let created =

@@ -241,7 +241,8 @@ static GPU: Mutex<()> = Mutex::new(());
 
 fn on_each_that_has(needed: &[Capability], test: impl Fn(Rig)) {
     for backend in [Backend::Emulator].into_iter().chain(gpu_backends()) {
-        let _alone = (backend != Backend::Emulator).then(|| GPU.lock().unwrap_or_else(PoisonError::into_inner));
+        let _alone =
+            (backend != Backend::Emulator).then(|| GPU.lock().unwrap_or_else(PoisonError::into_inner));
         match hiplaunch::driver::backend::open(backend, Some(false)) {
             Ok(opened) => {
                 let capabilities = opened.driver.capabilities();

@@ -1,6 +1,6 @@
 //! Safe wrappers for recording driver graphs. They are sound under the conditions that `rig` states.
 
-use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphNode, Work};
+use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode, Work};
 
 use crate::rig::{Arg, D0, Kernels, Pinned, Rig, accesses};
 
@@ -123,5 +123,30 @@ impl<'r> Graph<'r> {
 
     pub(crate) fn empty(&self, after: &[RawGraphNode]) -> RawGraphNode {
         self.try_empty(after).unwrap()
+    }
+}
+
+impl Rig {
+    /// Replaces the launch of a kernel's node of an executable graph.
+    pub(crate) fn update(
+        &self,
+        exec: RawGraphExec,
+        node: RawGraphNode,
+        kernels: &Kernels<'_>,
+        name: &str,
+        (grid, block): (u32, u32),
+        args: &[Arg],
+    ) -> DriverResult<()> {
+        let (kernarg, accesses) = (kernels.kernarg(name, args), accesses(args));
+        let launch = KernelLaunch {
+            function: kernels.function(name),
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            dynamic_lds: 0,
+            kernarg: &kernarg,
+            accesses: &accesses,
+        };
+        // SAFETY: a complete kernarg segment, which is copied, and a live graph.
+        unsafe { self.driver.graph_update(D0, exec, node, &launch) }
     }
 }

@@ -242,6 +242,49 @@ pub(crate) fn kernel_arguments_are_copied_when_added(rig: &Rig) {
     }
 }
 
+pub(crate) fn kernels_of_an_executable_graph_get_other_arguments(rig: &Rig) {
+    if !rig.has(Capability::Graphs) || !rig.has(Capability::GraphUpdates) {
+        return;
+    }
+    let (stream, vector) = (rig.stream(), rig.load(&VECTOR));
+    const NODES: usize = 3;
+    const LAUNCHES: u32 = 20;
+    let all = rig.malloc(256 * NODES * LAUNCHES as usize);
+    rig.fill_bytes(all, 0xff, 256 * NODES * LAUNCHES as usize, stream);
+    // Launch `l` fills row `l` of each node's rows with `l`.
+    let row =
+        |node: usize, launch: u32| all.offset(256 * (node as u64 * u64::from(LAUNCHES) + u64::from(launch)));
+    let args = |node, launch| [output(row(node, launch), 256), value(launch), value(64i32)];
+    let graph = Graph::new(rig);
+    let nodes: Vec<RawGraphNode> =
+        (0..NODES).map(|node| graph.kernel(&[], &vector, "fill_u32", (1, 64), &args(node, 0))).collect();
+    let exec = rig.instantiate(graph.raw);
+    for launch in 0..LAUNCHES {
+        // Node 1 is updated before each launch, node 2 before every other one, node 0 never; no launch is waited for.
+        for (node, every) in [(1, 1), (2, 2)] {
+            if launch > 0 && launch % every == 0 {
+                rig.update(exec, nodes[node], &vector, "fill_u32", (1, 64), &args(node, launch)).unwrap();
+            }
+        }
+        rig.launch_graph(exec, stream);
+    }
+    let got = rig.read::<u32>(all, 64 * NODES * LAUNCHES as usize, stream);
+    for (place, word) in got.iter().enumerate() {
+        let (node, launch) = (place / 64 / LAUNCHES as usize, (place / 64) as u32 % LAUNCHES);
+        let is_filled = [launch == 0, true, launch % 2 == 0][node];
+        assert_eq!(*word, if is_filled { launch } else { u32::MAX }, "node {node}, launch {launch}");
+    }
+    // What a launch must not be, and a node of another graph, are refused, and the graph goes on.
+    let most = rig.driver.device_properties(D0).unwrap().max_threads_per_block;
+    code(rig.update(exec, nodes[1], &vector, "fill_u32", (1, most + 1), &args(1, 0)));
+    if rig.subject.checks_handles() {
+        code(rig.update(exec, RawGraphNode(0x77), &vector, "fill_u32", (1, 64), &args(1, 0)));
+        rig.expect_violation(|v| matches!(v, Violation::NodeOfOtherGraph { .. }));
+    }
+    rig.launch_graph(exec, stream);
+    assert_eq!(rig.read::<u32>(row(1, LAUNCHES - 1), 64, stream), [LAUNCHES - 1; 64]);
+}
+
 pub(crate) fn an_instantiated_graph_is_a_copy(rig: &Rig) {
     if !rig.has(Capability::Graphs) {
         return;

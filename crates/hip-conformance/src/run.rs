@@ -27,8 +27,8 @@ pub struct Ran {
 /// # Panics
 /// The driver fails the case, or the case leaves a violation or an object.
 pub fn run(subject: Subject, case: &Case) -> Ran {
-    let _alone =
-        matches!(subject, Subject::Hip { .. } | Subject::Hsa { .. }).then(|| GPU.lock().unwrap_or_else(PoisonError::into_inner));
+    let _alone = matches!(subject, Subject::Hip { .. } | Subject::Hsa { .. })
+        .then(|| GPU.lock().unwrap_or_else(PoisonError::into_inner));
     let driver = match subject.open() {
         Ok(driver) => driver,
         Err(reason) => return Ran { skipped: Some(reason), timeline: None },

@@ -14,9 +14,9 @@ use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchro
 use hip_driver::captures;
 use hip_driver::{
     Capabilities, Capability, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, IpcHandle, MemInfo, Observer,
-    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
-    Recovery, StreamOptions, Work,
+    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, IpcHandle, KernelLaunch, MemInfo,
+    Observer, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
+    RawStream, Recovery, StreamOptions, Work,
 };
 
 // SAFETY of the unsafe methods below: they check handles and device addresses themselves, whatever the caller
@@ -49,6 +49,7 @@ impl Driver for EmulatedDriver {
             Capability::StreamOrderedAllocator,
             Capability::HostFunc,
             Capability::Graphs,
+            Capability::GraphUpdates,
             Capability::StreamValues,
             Capability::PerThreadStream,
             Capability::DefaultQueueArg,
@@ -479,6 +480,16 @@ impl Driver for EmulatedDriver {
 
     unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
         self.instantiate(device, graph)
+    }
+
+    unsafe fn graph_update(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        node: RawGraphNode,
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<()> {
+        self.update_node((device, exec), node, launch)
     }
 
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {

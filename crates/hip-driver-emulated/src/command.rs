@@ -9,7 +9,7 @@ use amdgpu_emulator::{BlockTable, Dispatch, Error, FaultCause, MemorySpace};
 
 use super::device::{Device, lock, may_wait};
 use super::event::Event;
-use super::graph::GraphExec;
+use super::graph::ExecContents;
 use super::module::Function;
 use super::stream::{Mark, Staged, Stream};
 use super::watch::Watched;
@@ -87,7 +87,7 @@ pub(super) enum Command {
     /// A copy from another device.
     CopyPeer { dst: DevicePtr, from: Arc<Device>, src: DevicePtr, bytes: usize },
     /// All nodes of a graph, with the blocks that its kernels may access.
-    Graph(Arc<GraphExec>, Arc<BlockTable>),
+    Graph(Arc<ExecContents>, Arc<BlockTable>),
     /// A wait for a mark of another stream.
     Wait(Mark),
     /// Records the time at which an event was reached.
@@ -136,6 +136,20 @@ impl Prepared<'_> {
             *kernarg = Staged::append(self.arguments, bytes);
         }
         self.step
+    }
+}
+
+impl Prepared<'_> {
+    /// As [`stage`](Prepared::stage), in the place of another kernel's step: with its bytes, if these are as many.
+    pub(super) fn replace(mut self, old: &Step, bytes: &mut Vec<u8>) -> Step {
+        if let (Step::Launch { kernarg, .. }, Step::Launch { kernarg: place, .. }) = (&mut self.step, old)
+            && place.len() == self.arguments.len()
+        {
+            *kernarg = *place;
+            place.write(self.arguments, bytes);
+            return self.step;
+        }
+        self.stage(bytes)
     }
 }
 

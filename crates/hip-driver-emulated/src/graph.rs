@@ -14,7 +14,8 @@ use super::device::{Device, lock};
 use super::watch::Watched;
 use super::{EmulatedDriver, belongs, exhausted, stale};
 use hip_driver::{
-    DeviceId, DriverError, DriverResult, ErrorCode, RawGraph, RawGraphExec, RawGraphNode, Work,
+    CallKind, DeviceId, DriverError, DriverResult, ErrorCode, KernelLaunch, RawGraph, RawGraphExec,
+    RawGraphNode, Work,
 };
 
 /// The first byte of the handles of nodes. In other handles, that byte is the kind of the table.
@@ -44,17 +45,25 @@ impl Recorded {
     }
 }
 
-/// An executable graph. A launch in flight keeps it alive, even if its handle is destroyed.
+/// An executable graph.
 pub(super) struct GraphExec {
     device: Arc<Device>,
-    steps: Box<[Option<Step>]>,
-    arguments: Box<[u8]>,
+    /// The places of the nodes' steps, by handle.
+    places: HashMap<u64, usize>,
     pinned: Box<[(HostSource, usize)]>,
+    contents: Mutex<Arc<ExecContents>>,
+}
+
+/// What a launch of an executable graph executes. A launch in flight keeps it, whatever becomes of the graph.
+#[derive(Clone)]
+pub(super) struct ExecContents {
+    steps: Vec<Option<Step>>,
+    arguments: Vec<u8>,
     /// Whether there is a host function among the nodes.
     pub(super) calls_the_host: bool,
 }
 
-impl GraphExec {
+impl ExecContents {
     /// Runs the nodes. After a fault, of one of them or on another stream of the device, only host functions.
     pub(super) fn run(&self, device: &Device, watched: &Watched, blocks: &Arc<BlockTable>) {
         for (index, step) in self.steps.iter().enumerate() {
@@ -161,34 +170,71 @@ impl EmulatedDriver {
         let graph = self.graph(call, device, graph)?;
         let exec = {
             let recorded = lock(&graph.recorded);
+            let contents = ExecContents {
+                steps: recorded.steps.clone(),
+                arguments: recorded.arguments.clone(),
+                calls_the_host: recorded.steps.iter().flatten().any(|step| matches!(step, Step::Host(_))),
+            };
             GraphExec {
                 device: Arc::clone(&graph.device),
-                steps: recorded.steps.as_slice().into(),
-                arguments: recorded.arguments.as_slice().into(),
+                places: recorded.nodes.clone(),
                 pinned: recorded.pinned.as_slice().into(),
-                calls_the_host: recorded.steps.iter().flatten().any(|step| matches!(step, Step::Host(_))),
+                contents: Mutex::new(Arc::new(contents)),
             }
         };
         self.execs.insert(Arc::new(exec)).map(RawGraphExec).ok_or_else(|| exhausted(call))
     }
 
-    /// Returns an executable graph that can be launched on `device`.
+    fn exec(&self, call: &'static str, device: DeviceId, exec: RawGraphExec) -> DriverResult<Arc<GraphExec>> {
+        let exec = self.execs.get(exec.0).ok_or_else(|| stale(call, "executable graph", exec.0))?;
+        belongs(call, "executable graph", exec.device.id, device)?;
+        Ok(exec)
+    }
+
+    /// Replaces the launch of a kernel's node. Launches in flight keep theirs.
+    pub(super) fn update_node(
+        &self,
+        (device, exec): (DeviceId, RawGraphExec),
+        node: RawGraphNode,
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<()> {
+        let call = CallKind::GraphUpdate.name();
+        self.device(call, device)?;
+        let exec = self.exec(call, device, exec)?;
+        let prepared = self.prepare(call, &exec.device, &Work::Kernel(launch))?;
+        let mut contents = lock(&exec.contents);
+        let contents = Arc::make_mut(&mut contents);
+        let place = exec.places.get(&node.0).copied();
+        let step = place.and_then(|place| contents.steps.get_mut(place)).and_then(Option::as_mut);
+        match (step, prepared) {
+            (Some(step @ Step::Launch { .. }), Some(prepared)) => {
+                *step = prepared.replace(step, &mut contents.arguments);
+                Ok(())
+            }
+            _ => {
+                let detail = format!("{node:?} is no kernel's of the graph");
+                Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))
+            }
+        }
+    }
+
+    /// Returns what an executable graph executes that can be launched on `device`.
     pub(super) fn launchable(
         &self,
         call: &'static str,
         device: DeviceId,
         exec: RawGraphExec,
-    ) -> DriverResult<Arc<GraphExec>> {
-        let exec = self.execs.get(exec.0).ok_or_else(|| stale(call, "executable graph", exec.0))?;
-        belongs(call, "executable graph", exec.device.id, device)?;
+    ) -> DriverResult<Arc<ExecContents>> {
+        let exec = self.exec(call, device, exec)?;
+        let contents = Arc::clone(&lock(&exec.contents));
         // The blocks of pools change between launches.
-        for (ptr, bytes) in exec.steps.iter().flatten().flat_map(Step::device_memory) {
+        for (ptr, bytes) in contents.steps.iter().flatten().flat_map(Step::device_memory) {
             exec.device.check_blocks(call, "a node", ptr, bytes)?;
         }
         // Freed pinned memory must not be accessed: it is host memory, so the access would not be a fault of the
         // device.
         exec.pinned.iter().try_for_each(|&(host, bytes)| self.check_pinned(call, host.0, bytes))?;
-        Ok(exec)
+        Ok(contents)
     }
 
     pub(super) fn destroy_exec(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {

@@ -71,6 +71,13 @@ impl Staged {
         Staged { start, len: bytes.len() }
     }
 
+    /// Replaces the bytes by as many others.
+    pub(super) fn write(self, new: &[u8], bytes: &mut [u8]) {
+        if let Some(place) = bytes.get_mut(self.start..self.start + self.len) {
+            place.copy_from_slice(new);
+        }
+    }
+
     pub(super) fn len(self) -> usize {
         self.len
     }

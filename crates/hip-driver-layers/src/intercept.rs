@@ -8,9 +8,9 @@ use std::sync::{Arc, Weak};
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
     Call, Capabilities, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError,
-    DriverInfo, DriverResult, EventOptions, IpcHandle, MemInfo, Note, Observer, Output, PinnedAllocation,
-    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work,
-    for_each_call,
+    DriverInfo, DriverResult, EventOptions, IpcHandle, KernelLaunch, MemInfo, Note, Observer, Output,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    StreamOptions, Work, for_each_call,
 };
 
 /// Observes the calls of a driver. [`Intercepted`] makes a driver of it.

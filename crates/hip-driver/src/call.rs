@@ -68,6 +68,7 @@ macro_rules! for_each_call {
             GraphCreate "hipGraphCreate" [] () fn graph_create(device) -> RawGraph;
             GraphDestroy "hipGraphDestroy" [] (unsafe) fn graph_destroy(device, graph: RawGraph) -> ();
             GraphInstantiate "hipGraphInstantiate" [] (unsafe) fn graph_instantiate(device, graph: RawGraph) -> RawGraphExec;
+            GraphUpdate "hipGraphExecKernelNodeSetParams" [] (unsafe) fn graph_update(device, exec: RawGraphExec, node: RawGraphNode, launch: &'a KernelLaunch<'a>) -> ();
             GraphExecDestroy "hipGraphExecDestroy" [] (unsafe) fn graph_exec_destroy(device, exec: RawGraphExec) -> ();
         }
     };

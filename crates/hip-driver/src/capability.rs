@@ -36,6 +36,9 @@ pub enum Capability {
     HostFunc,
     /// Graphs of kernels, copies and fills.
     Graphs,
+    /// Other arguments for kernels of an executable graph. AMD's library has a function for it, which keeps what the arguments were
+    /// (rocm-systems 10713), so that only drivers of our own have it.
+    GraphUpdates,
     /// Waits for [values](super::Work::WaitValue) in memory, and [writes](super::Work::WriteValue) of them, in stream order.
     StreamValues,
     /// Kernels on [`RawStream::PER_THREAD`](super::RawStream::PER_THREAD).
@@ -59,7 +62,7 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability, in declaration order.
-    pub const ALL: [Capability; 24] = [
+    pub const ALL: [Capability; 25] = [
         Capability::StreamPriority,
         Capability::EventTiming,
         Capability::CopyDeviceToDevice,
@@ -75,6 +78,7 @@ impl Capability {
         Capability::StreamOrderedAllocator,
         Capability::HostFunc,
         Capability::Graphs,
+        Capability::GraphUpdates,
         Capability::StreamValues,
         Capability::PerThreadStream,
         Capability::DefaultQueueArg,

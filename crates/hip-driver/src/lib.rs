@@ -456,6 +456,22 @@ pub trait Driver: Send + Sync + Debug + 'static {
         let _ = (device, graph);
         Err(lacking(CallKind::GraphInstantiate))
     }
+    /// Replaces the launch of a kernel's node of an executable graph: its arguments, its sizes or the kernel, for launches of the graph to
+    /// come. Those in flight keep what they had. `node` is of the graph from which it was instantiated, and remains what it depends on. The
+    /// kernarg segment is copied before the call returns. Needs [`Capability::GraphUpdates`].
+    ///
+    /// # Safety
+    /// No other call uses the executable graph at the same time. What [`graph_add`](Driver::graph_add) requires of the kernel holds.
+    unsafe fn graph_update(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        node: RawGraphNode,
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<()> {
+        let _ = (device, exec, node, launch);
+        Err(lacking(CallKind::GraphUpdate))
+    }
     /// Destroys an executable graph. Does not wait.
     ///
     /// # Safety

@@ -9,7 +9,12 @@ use crate::DeviceProperties;
 /// Returns how many workgroups of `block_threads` work-items, each with `dynamic_lds` bytes of dynamic LDS, a compute unit holds at
 /// once; on gfx11 a workgroup processor, if the kernel is compiled for one. As clr computes it: `hip_platform.cpp`
 /// (`ihipOccupancyMaxActiveBlocksPerMultiprocessor`).
-pub fn occupancy(kernel: &KernelSignature, limits: &DeviceProperties, block_threads: u32, dynamic_lds: u32) -> u32 {
+pub fn occupancy(
+    kernel: &KernelSignature,
+    limits: &DeviceProperties,
+    block_threads: u32,
+    dynamic_lds: u32,
+) -> u32 {
     if block_threads > limits.max_threads_per_block {
         return 0;
     }

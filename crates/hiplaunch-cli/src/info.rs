@@ -2,9 +2,9 @@
 
 use hip_driver::{Capabilities, Capability, DeviceId, DeviceProperties, Driver, DriverInfo};
 use hip_driver_amd::{HipDriver, Symbol};
-use hiplaunch::driver::hsa::HsaDriver;
 use hiplaunch::Backend;
 use hiplaunch::backend;
+use hiplaunch::driver::hsa::HsaDriver;
 use serde_json::{Value, json};
 
 use super::output::{Output, Style, bytes, grouped, wrapped};

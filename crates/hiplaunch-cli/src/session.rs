@@ -257,7 +257,9 @@ pub(crate) fn open_driver(args: &DriverArgs) -> Result<Opened, CommandError> {
     let opened = backend::open(args.backend, Some(false));
     let opened = opened.map_err(|error| {
         let next = match args.backend {
-            Backend::Hip | Backend::Hsa if cfg!(feature = "emulator") => "\nuse --backend emulator to run without a GPU",
+            Backend::Hip | Backend::Hsa if cfg!(feature = "emulator") => {
+                "\nuse --backend emulator to run without a GPU"
+            }
             _ => "",
         };
         CommandError::Unusable(format!("{error}{next}"))

@@ -107,7 +107,9 @@ impl Launcher {
             builder = builder.driver(NoopDriver::of(target, capabilities));
         } else {
             let backend: Backend = backend.parse().map_err(|_| {
-                PyValueError::new_err(format!("backend is 'auto', 'hip', 'hsa' or 'emulator', not {backend:?}"))
+                PyValueError::new_err(format!(
+                    "backend is 'auto', 'hip', 'hsa' or 'emulator', not {backend:?}"
+                ))
             })?;
             builder = builder.backend(backend);
             let is_gpu = Backend::OF_GPUS.contains(&backend);

@@ -59,7 +59,12 @@ impl Blit {
     }
 
     /// A launch on `count` elements. Its arguments end with the number of its work-items, before `last`.
-    fn over(function: &'static Function, count: u64, [first, second, third]: [u64; 3], last: Option<u64>) -> BlitLaunch {
+    fn over(
+        function: &'static Function,
+        count: u64,
+        [first, second, third]: [u64; 3],
+        last: Option<u64>,
+    ) -> BlitLaunch {
         let most = u64::from(function.device.properties.compute_units) * BLOCKS_OF_UNIT;
         let grid = count.div_ceil(BLOCK.into()).clamp(1, most) as u32;
         let stride = u64::from(grid * BLOCK);

@@ -100,7 +100,8 @@ impl Drop for OwnStream {
 impl System {
     /// Finds the agents.
     pub(crate) fn new(hsa: &'static Hsa) -> Result<System, String> {
-        let agents = hsa.agents().map_err(|status| format!("hsa_iterate_agents: {}", hsa.describe(status)))?;
+        let agents =
+            hsa.agents().map_err(|status| format!("hsa_iterate_agents: {}", hsa.describe(status)))?;
         let cpu = agents.iter().copied().find(|agent| hsa.is_cpu(*agent)).ok_or("HSA names no host")?;
         let pool = |flags| hsa.find_pool(cpu, flags).map(|(pool, _)| pool);
         let fine = pool(pool_info::FINE_GRAINED).ok_or("the host has no fine-grained memory pool")?;
@@ -192,12 +193,16 @@ impl Device {
             _ => ErrorCode::LAUNCH_FAILURE,
         };
         let what = if status == Status::ILLEGAL_INSTRUCTION { "an illegal instruction, " } else { "" };
-        self.lose(code, format!("a queue stopped: {what}{}{}", self.hsa.describe(status), self.in_flight(&kernels)));
+        self.lose(
+            code,
+            format!("a queue stopped: {what}{}{}", self.hsa.describe(status), self.in_flight(&kernels)),
+        );
     }
 
     /// A kernel has accessed memory that it may not.
     fn memory_fault(&self, address: u64, reasons: u32) {
-        let kernels: Vec<u64> = self.all_queues().iter().flat_map(|queue| queue.kernels_in_flight()).collect();
+        let kernels: Vec<u64> =
+            self.all_queues().iter().flat_map(|queue| queue.kernels_in_flight()).collect();
         let why: Vec<&str> = [
             (1, "the page is not there or may not be accessed"),
             (1 << 1, "the page is read-only"),
@@ -216,7 +221,8 @@ impl Device {
     /// What was in flight, in words.
     fn in_flight(&self, kernels: &[u64]) -> String {
         let names = lock(&self.names);
-        let mut known: Vec<&str> = kernels.iter().filter_map(|object| names.get(object)).map(|name| &**name).collect();
+        let mut known: Vec<&str> =
+            kernels.iter().filter_map(|object| names.get(object)).map(|name| &**name).collect();
         known.dedup();
         match known.len() {
             0 => String::new(),
@@ -246,7 +252,11 @@ impl Device {
     }
 
     /// A queue for a new stream.
-    pub(crate) fn queue(&'static self, call: &'static str, priority: Option<u32>) -> DriverResult<Arc<Queue>> {
+    pub(crate) fn queue(
+        &'static self,
+        call: &'static str,
+        priority: Option<u32>,
+    ) -> DriverResult<Arc<Queue>> {
         if priority.is_some() {
             // What kernels are told of a queue is that of a shared one.
             self.queue(call, None)?;
@@ -371,7 +381,8 @@ impl Device {
     pub(crate) fn own_stream(&'static self, call: &'static str) -> DriverResult<Arc<Stream>> {
         let gone = |_| DriverError::with_detail(call, ErrorCode::INVALID_HANDLE, "the thread ends");
         let find = |own: &RefCell<Vec<OwnStream>>| {
-            let found = own.borrow().iter().find(|own| ptr::eq(own.0.device, self)).map(|own| Arc::clone(&own.0));
+            let found =
+                own.borrow().iter().find(|own| ptr::eq(own.0.device, self)).map(|own| Arc::clone(&own.0));
             if let Some(stream) = found {
                 return Ok(stream);
             }

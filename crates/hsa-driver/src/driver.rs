@@ -16,9 +16,9 @@ use crate::{HsaDriver, Shared};
 use hip_driver::captures;
 use hip_driver::{
     Capabilities, Capability, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions, Work,
-    limits,
+    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemInfo, PinnedAllocation,
+    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery,
+    StreamOptions, Work, limits,
 };
 
 /// HSA's priorities of a queue: low, normal, high.
@@ -68,7 +68,12 @@ impl HsaDriver {
     /// # Safety
     /// The handle is of a live stream of the device, or of a default stream.
     #[inline]
-    unsafe fn stream(&self, call: &'static str, device: &'static Device, stream: RawStream) -> DriverResult<Found> {
+    unsafe fn stream(
+        &self,
+        call: &'static str,
+        device: &'static Device,
+        stream: RawStream,
+    ) -> DriverResult<Found> {
         if !stream.is_default() {
             // SAFETY: the caller's promise.
             return Ok(unsafe { created(stream) });
@@ -84,7 +89,12 @@ impl HsaDriver {
     /// # Safety
     /// As for [`stream`](HsaDriver::stream).
     #[inline]
-    unsafe fn ordered_stream(&self, call: &'static str, device: DeviceId, stream: RawStream) -> DriverResult<Found> {
+    unsafe fn ordered_stream(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        stream: RawStream,
+    ) -> DriverResult<Found> {
         let device = self.device(call, device)?;
         // SAFETY: the caller's promise.
         let found = unsafe { self.stream(call, device, stream) }?;
@@ -99,7 +109,12 @@ impl HsaDriver {
     ///
     /// # Safety
     /// As for [`stream`](HsaDriver::stream).
-    unsafe fn observed_stream(&self, call: &'static str, device: DeviceId, stream: RawStream) -> DriverResult<Found> {
+    unsafe fn observed_stream(
+        &self,
+        call: &'static str,
+        device: DeviceId,
+        stream: RawStream,
+    ) -> DriverResult<Found> {
         let device = self.device(call, device)?;
         // SAFETY: the caller's promise.
         let found = unsafe { self.stream(call, device, stream) }?;
@@ -152,6 +167,7 @@ impl Driver for Shared {
             Capability::Occupancy,
             Capability::HostFunc,
             Capability::Graphs,
+            Capability::GraphUpdates,
             Capability::StreamValues,
             Capability::PerThreadStream,
             Capability::DefaultQueueArg,
@@ -384,7 +400,12 @@ impl Driver for Shared {
         Ok(())
     }
 
-    unsafe fn event_record(&self, device: DeviceId, recorded: RawEvent, stream: RawStream) -> DriverResult<()> {
+    unsafe fn event_record(
+        &self,
+        device: DeviceId,
+        recorded: RawEvent,
+        stream: RawStream,
+    ) -> DriverResult<()> {
         let call = "hipEventRecord";
         // SAFETY: live handles (the caller's promise).
         let (stream, event) = unsafe { (self.0.ordered_stream(call, device, stream)?, event(recorded)) };
@@ -421,16 +442,18 @@ impl Driver for Shared {
         let call = "hipEventElapsedTime";
         self.0.device(call, device)?;
         // SAFETY: live events (the caller's promise).
-        let time = |of| unsafe { event(of) }.time().map_err(|why| match why {
-            NoTime::NotTimed => {
-                let detail = "the event was created without timing, or was never recorded";
-                DriverError::with_detail(call, ErrorCode::INVALID_HANDLE, detail)
-            }
-            NoTime::NotReached => {
-                let detail = "the event's record has not been reached; synchronize first";
-                DriverError::with_detail(call, ErrorCode::ILLEGAL_STATE, detail)
-            }
-        });
+        let time = |of| {
+            unsafe { event(of) }.time().map_err(|why| match why {
+                NoTime::NotTimed => {
+                    let detail = "the event was created without timing, or was never recorded";
+                    DriverError::with_detail(call, ErrorCode::INVALID_HANDLE, detail)
+                }
+                NoTime::NotReached => {
+                    let detail = "the event's record has not been reached; synchronize first";
+                    DriverError::with_detail(call, ErrorCode::ILLEGAL_STATE, detail)
+                }
+            })
+        };
         Ok(((time(end)? - time(start)?) * 1e3) as f32)
     }
 
@@ -504,7 +527,8 @@ impl Driver for Shared {
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, "a block of 0 work-items"));
         }
         // SAFETY: a live kernel (the caller's promise).
-        let function = unsafe { &*std::ptr::with_exposed_provenance::<crate::module::Function>(function.0 as usize) };
+        let function =
+            unsafe { &*std::ptr::with_exposed_provenance::<crate::module::Function>(function.0 as usize) };
         Ok(limits::occupancy(&function.signature, &device.properties, block_threads, dynamic_lds))
     }
 
@@ -529,6 +553,16 @@ impl Driver for Shared {
 
     unsafe fn graph_instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
         self.0.instantiate(device, graph)
+    }
+
+    unsafe fn graph_update(
+        &self,
+        device: DeviceId,
+        exec: RawGraphExec,
+        node: RawGraphNode,
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<()> {
+        self.0.update_node((device, exec), node, launch)
     }
 
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {

@@ -8,8 +8,8 @@ use std::mem::transmute_copy;
 use std::ptr::NonNull;
 
 use crate::abi::{
-    Agent, EventHandler, Executable, Isa, Loaded, Period, PointerInfo, Pool, QueueCallback, QueueHeader, Reader, Signal,
-    Status, Symbol,
+    Agent, EventHandler, Executable, Isa, Loaded, Period, PointerInfo, Pool, QueueCallback, QueueHeader,
+    Reader, Signal, Status, Symbol,
 };
 
 /// A callback of an iteration over handles.

@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex};
 
 use crate::blit::BlitLaunch;
 use crate::device::{Device, lock};
+use crate::marker::Marker;
 use crate::memory::Block;
+use crate::module::Extra;
 use crate::packet::{Dispatch, Packet};
 use crate::stream::{Enqueue, Kept};
 use crate::{HsaDriver, belongs, stale};
 use hip_driver::{
-    DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostNode, RawGraph, RawGraphExec, RawGraphNode,
-    Work,
+    CallKind, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostNode, KernelLaunch, RawGraph,
+    RawGraphExec, RawGraphNode, Work,
 };
 
 /// The first byte of the handles of nodes. In other handles, that byte is the kind of the table.
@@ -61,6 +63,8 @@ struct Node {
     /// `None` for a node that only joins dependencies or whose range is empty.
     step: Option<Step>,
     after: Vec<usize>,
+    /// Its handle; 0 for one that was captured.
+    handle: u64,
 }
 
 /// The nodes of a graph.
@@ -84,16 +88,47 @@ enum Segment {
     Packets(Vec<Packet>),
     Host(HostNode),
     /// Copies memory that is not pinned to staging memory, or from there.
-    Stage { to: HostTarget, from: HostSource, bytes: usize },
+    Stage {
+        to: HostTarget,
+        from: HostSource,
+        bytes: usize,
+    },
+}
+
+/// Where the launch of a kernel's node is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    node: u64,
+    /// The segment of packets, and the packet in it.
+    segment: usize,
+    packet: usize,
+    /// The place of the arguments in their block, and their bytes.
+    at: usize,
+    bytes: usize,
+}
+
+/// What a launch reads, and an update changes.
+#[derive(Debug)]
+struct Contents {
+    segments: Vec<Segment>,
+    /// The kernel arguments. There are two such blocks once arguments were replaced: launches in flight read the one, and updates
+    /// write to the other.
+    arguments: Vec<Block>,
+    /// The last launch with each of them, once arguments were replaced.
+    launches: [Option<Marker>; 2],
+    /// The block of the next launch, and whether a launch has it.
+    current: usize,
+    is_launched: bool,
 }
 
 /// An executable graph. A launch in flight keeps it alive, even if its handle is destroyed.
 #[derive(Debug)]
 pub(crate) struct GraphExec {
     device: &'static Device,
-    segments: Vec<Segment>,
-    /// The kernel arguments, and staging memory.
-    _blocks: Vec<Block>,
+    contents: Mutex<Contents>,
+    /// The kernels' nodes, in the order of their handles.
+    places: Vec<Place>,
+    _staging: Vec<Block>,
 }
 
 /// Numbers for the nodes of all graphs. No number is used twice.
@@ -117,13 +152,13 @@ impl Recorded {
 
     /// Adds a node behind others, and returns its place.
     pub(crate) fn push(&mut self, step: Option<Step>, after: Vec<usize>) -> usize {
-        self.nodes.push(Node { step, after });
+        self.nodes.push(Node { step, after, handle: 0 });
         self.nodes.len() - 1
     }
 
     /// The nodes' steps by level.
-    fn levels(&self) -> Vec<Vec<&Step>> {
-        let mut levels: Vec<Vec<&Step>> = Vec::new();
+    fn levels(&self) -> Vec<Vec<(u64, &Step)>> {
+        let mut levels: Vec<Vec<(u64, &Step)>> = Vec::new();
         let mut level_of: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let level = node.after.iter().map(|place| level_of[*place] + 1).max().unwrap_or(0);
@@ -131,7 +166,7 @@ impl Recorded {
             if levels.len() <= level {
                 levels.resize_with(level + 1, Vec::new);
             }
-            levels[level].extend(&node.step);
+            levels[level].extend(node.step.as_ref().map(|step| (node.handle, step)));
         }
         levels
     }
@@ -146,6 +181,7 @@ struct Builder {
     used: usize,
     staging: Vec<Block>,
     segments: Vec<Segment>,
+    places: Vec<Place>,
 }
 
 impl Step {
@@ -166,7 +202,8 @@ impl Builder {
         let mut kernarg = 0;
         if let Some(block) = &self.arguments {
             // SAFETY: the block has room for the arguments of all nodes, and no graph that uses it runs yet.
-            let segment = unsafe { std::slice::from_raw_parts_mut(block.address.as_ptr().add(self.used), bytes) };
+            let segment =
+                unsafe { std::slice::from_raw_parts_mut(block.address.as_ptr().add(self.used), bytes) };
             fill(segment);
             kernarg = block.device_address() + self.used as u64;
             self.used += bytes.next_multiple_of(ALIGN);
@@ -189,11 +226,13 @@ impl Builder {
     }
 
     /// Adds the steps of a level: what the host does before, the packets, and what the host does behind.
-    fn level(&mut self, steps: &[&Step]) -> DriverResult<()> {
-        let (mut packets, mut behind) = (Vec::new(), Vec::new());
-        for step in steps {
+    fn level(&mut self, steps: &[(u64, &Step)]) -> DriverResult<()> {
+        let (mut packets, mut behind, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
+        for (node, step) in steps {
             let packet = match step {
                 Step::Kernel(dispatch, segment) => {
+                    let (at, bytes) = (self.used, segment.len());
+                    kernels.push(Place { node: *node, segment: 0, packet: packets.len(), at, bytes });
                     self.packet(dispatch, segment.len(), |place| place.copy_from_slice(segment))
                 }
                 Step::Blit(launch) => self.blit(launch),
@@ -217,11 +256,18 @@ impl Builder {
             };
             packets.push(if packets.is_empty() { packet } else { packet.beside_others() });
         }
+        let mut first = 0;
         match self.segments.last_mut() {
-            Some(Segment::Packets(before)) => before.extend(packets),
+            Some(Segment::Packets(before)) => {
+                first = before.len();
+                before.extend(packets);
+            }
             _ if packets.is_empty() => {}
             _ => self.segments.push(Segment::Packets(packets)),
         }
+        let segment = self.segments.len().saturating_sub(1);
+        let placed = |place: Place| Place { segment, packet: first + place.packet, ..place };
+        self.places.extend(kernels.into_iter().map(placed));
         self.segments.extend(behind);
         Ok(())
     }
@@ -235,17 +281,32 @@ impl GraphExec {
         let kernarg = device.system.pools.kernarg;
         let arguments =
             (bytes > 0).then(|| Block::new(call, device.hsa, kernarg, bytes, &[device.agent])).transpose()?;
-        let mut builder =
-            Builder { call, device, arguments, used: 0, staging: Vec::new(), segments: Vec::new() };
+        let mut builder = Builder {
+            call,
+            device,
+            arguments,
+            used: 0,
+            staging: Vec::new(),
+            segments: Vec::new(),
+            places: Vec::new(),
+        };
         recorded.levels().iter().try_for_each(|steps| builder.level(steps))?;
-        let Builder { arguments, mut staging, segments, .. } = builder;
-        staging.extend(arguments);
-        Ok(GraphExec { device, segments, _blocks: staging })
+        let Builder { arguments, staging, segments, mut places, .. } = builder;
+        places.sort_unstable_by_key(|place| place.node);
+        let contents = Contents {
+            segments,
+            arguments: arguments.into_iter().collect(),
+            launches: [None, None],
+            current: 0,
+            is_launched: false,
+        };
+        Ok(GraphExec { device, contents: Mutex::new(contents), places, _staging: staging })
     }
 
     /// Launches it on a stream.
     pub(crate) fn launch(self: &Arc<Self>, enqueue: &mut Enqueue<'_>) -> DriverResult<()> {
-        for (index, segment) in self.segments.iter().enumerate() {
+        let mut contents = lock(&self.contents);
+        for (index, segment) in contents.segments.iter().enumerate() {
             match segment {
                 Segment::Packets(packets) => enqueue.submit(packets)?,
                 Segment::Host(_) | Segment::Stage { .. } => {
@@ -255,20 +316,97 @@ impl GraphExec {
             }
         }
         enqueue.keep(Kept::Graph(Arc::clone(self)));
+        contents.is_launched = true;
+        if contents.arguments.len() > 1 {
+            let current = contents.current;
+            contents.launches[current] = Some(enqueue.mark_now()?);
+        }
+        Ok(())
+    }
+
+    /// Replaces the launch of a kernel's node, for launches to come.
+    fn update(
+        &self,
+        call: &'static str,
+        node: u64,
+        dispatch: &Dispatch,
+        bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> DriverResult<()> {
+        // Nodes that were added one after the other have handles in a row.
+        let first = self.places.first().map_or(0, |place| place.node);
+        let guess = self.places.get(node.wrapping_sub(first) as usize).filter(|place| place.node == node);
+        let search = || self.places.binary_search_by_key(&node, |place| place.node).ok();
+        let place = guess.or_else(|| self.places.get(search()?)).filter(|place| place.bytes >= bytes);
+        let place = *place.ok_or_else(|| {
+            let detail = format!("node {node:#x} is no kernel's of this graph, or its arguments are longer");
+            DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
+        })?;
+        let mut contents = lock(&self.contents);
+        if contents.is_launched {
+            contents.leave_to_launches(call, self.device)?;
+        }
+        let block = &contents.arguments[contents.current];
+        // SAFETY: the arguments' own place in a block that no launch in flight reads.
+        let segment =
+            unsafe { std::slice::from_raw_parts_mut(block.address.as_ptr().add(place.at), place.bytes) };
+        let kernarg = block.device_address() + place.at as u64;
+        fill(&mut segment[..bytes]);
+        if let Some(Segment::Packets(packets)) = contents.segments.get_mut(place.segment)
+            && let Some(packet) = packets.get_mut(place.packet)
+        {
+            let waits = packet.waits();
+            let updated = Packet::dispatch(dispatch, kernarg);
+            *packet = if waits { updated } else { updated.beside_others() };
+        }
         Ok(())
     }
 
     /// Does what a segment has the host do.
     fn act(&self, segment: usize, status: DriverResult<()>) {
-        match &self.segments[segment] {
-            Segment::Host(node) => node.call(status),
+        // The function is called without the lock.
+        let node = match &lock(&self.contents).segments[segment] {
+            Segment::Host(node) => Some(node.clone()),
             Segment::Stage { to, from, bytes } if status.is_ok() => {
                 // SAFETY: staging memory of this graph, whose launches do not overlap, and memory that is accessible whenever the graph
                 // runs (the promise of who added the node).
                 unsafe { std::ptr::copy_nonoverlapping(from.0, to.0, *bytes) };
+                None
             }
-            Segment::Stage { .. } | Segment::Packets(_) => {}
+            Segment::Stage { .. } | Segment::Packets(_) => None,
+        };
+        if let Some(node) = node {
+            node.call(status);
         }
+    }
+}
+
+impl Contents {
+    /// Leaves the arguments to the launches in flight: those to come have a copy, in the other block.
+    fn leave_to_launches(&mut self, call: &'static str, device: &'static Device) -> DriverResult<()> {
+        let Some(present) = self.arguments.first().map(|block| block.bytes) else { return Ok(()) };
+        if self.arguments.len() == 1 {
+            let kernarg = device.system.pools.kernarg;
+            let block = Block::new(call, device.hsa, kernarg, present, &[device.agent])?;
+            self.arguments.push(block);
+            // Of the launches so far no marker is known: they have ended when the device has done all its work.
+            device.synchronize(call)?;
+        }
+        let next = 1 - self.current;
+        if let Some(marker) = self.launches[next].take() {
+            marker.wait(call)?;
+        }
+        let [from, to] = [self.current, next].map(|index| self.arguments[index].address);
+        // SAFETY: two blocks of as many bytes, of which no launch in flight reads the second.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_ptr(), present) };
+        let moved = (to.as_ptr().addr() as u64).wrapping_sub(from.as_ptr().addr() as u64);
+        for segment in &mut self.segments {
+            if let Segment::Packets(packets) = segment {
+                packets.iter_mut().for_each(|packet| packet.move_arguments(moved));
+            }
+        }
+        (self.current, self.is_launched) = (next, false);
+        Ok(())
     }
 }
 
@@ -294,7 +432,10 @@ impl HsaDriver {
         recorded: Recorded,
     ) -> DriverResult<RawGraph> {
         let graph = Arc::new(Graph { device, recorded: Mutex::new(recorded) });
-        self.graphs.insert(handle_table::Owner::NONE, graph).map(RawGraph).map_err(|error| exhausted(call, &error))
+        self.graphs
+            .insert(handle_table::Owner::NONE, graph)
+            .map(RawGraph)
+            .map_err(|error| exhausted(call, &error))
     }
 
     pub(crate) fn remove_graph(&self, device: DeviceId, graph: RawGraph) -> DriverResult<()> {
@@ -326,6 +467,7 @@ impl HsaDriver {
             DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
         })?;
         let (node, place) = (self.nodes.next(), recorded.push(step, after));
+        recorded.nodes[place].handle = node;
         recorded.places.insert(node, place);
         Ok(RawGraphNode(node))
     }
@@ -348,6 +490,25 @@ impl HsaDriver {
         let exec = self.execs.get(exec.0).map_err(|_| stale(call, "executable graph", exec.0))?.value;
         belongs(call, "executable graph", exec.device.id, device)?;
         Ok(exec)
+    }
+
+    pub(crate) fn update_node(
+        &self,
+        (device, exec): (DeviceId, RawGraphExec),
+        node: RawGraphNode,
+        launch: &KernelLaunch<'_>,
+    ) -> DriverResult<()> {
+        let call = CallKind::GraphUpdate.name();
+        let target = self.device(call, device)?;
+        let exec = &self.execs.read(exec.0).map_err(|_| stale(call, "executable graph", exec.0))?.value;
+        belongs(call, "executable graph", exec.device.id, device)?;
+        // SAFETY: a live kernel, as the caller of `graph_update` guarantees.
+        let function = unsafe { crate::work::function(launch) };
+        let explicit = function.check(call, launch)?;
+        let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
+        let dispatch = function.dispatch(grid, block, dynamic_lds, Extra::default());
+        let fill = function.filler(explicit, grid, block, dynamic_lds, Extra::default(), target);
+        exec.update(call, node.0, &dispatch, function.kernarg_bytes(), fill)
     }
 
     pub(crate) fn remove_exec(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {

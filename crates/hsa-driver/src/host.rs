@@ -56,7 +56,8 @@ impl Job {
         let action = self.action;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| action(status))) {
             let text = panic.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+            let text =
+                text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
             log::error!("a host function on {} panicked: {text}", device.id);
         }
         self.done.reach();
@@ -90,7 +91,9 @@ fn read_value(device: &Device, memory: &Memory, src: DevicePtr, width: ValueWidt
         // SAFETY: pinned memory, which stays as long as work in flight uses it; aligned, as was checked when the wait was enqueued.
         return Some(unsafe {
             match width {
-                ValueWidth::Bits32 => AtomicU32::from_ptr(host.cast_mut().cast()).load(Ordering::Acquire).into(),
+                ValueWidth::Bits32 => {
+                    AtomicU32::from_ptr(host.cast_mut().cast()).load(Ordering::Acquire).into()
+                }
                 ValueWidth::Bits64 => AtomicU64::from_ptr(host.cast_mut().cast()).load(Ordering::Acquire),
             }
         });

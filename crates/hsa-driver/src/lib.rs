@@ -73,10 +73,10 @@ use abi::Status;
 use capture::Captures;
 use device::{Device, System};
 use graph::{Graph, GraphExec, NodeNumbers};
-pub use load::LoadError;
-use load::Hsa;
-use memory::Memory;
 use hip_driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode};
+use load::Hsa;
+pub use load::LoadError;
+use memory::Memory;
 
 /// The driver of this process.
 static DRIVER: OnceCell<HsaDriver> = OnceCell::new();
@@ -134,9 +134,13 @@ impl HsaDriver {
         if let Some(register) = hsa.functions.register_event_handler {
             let list: &'static Vec<&'static Device> = Box::leak(Box::new(devices.clone()));
             // SAFETY: the handler gets the list of devices, which lives forever.
-            let status = unsafe { register(device::system_event, ptr::from_ref(list).cast_mut().cast::<c_void>()) };
+            let status =
+                unsafe { register(device::system_event, ptr::from_ref(list).cast_mut().cast::<c_void>()) };
             if status != Status::SUCCESS {
-                log::warn!("faults of memory end the process: another handler is registered ({})", hsa.describe(status));
+                log::warn!(
+                    "faults of memory end the process: another handler is registered ({})",
+                    hsa.describe(status)
+                );
             }
         }
         Ok(HsaDriver {

@@ -108,7 +108,8 @@ impl Hsa {
             return Err(LoadError::Init { library, call: "hsa_init", status });
         }
         hsa.version = hsa.build_version();
-        hsa.ticks_per_second = hsa.system_info(system_info::TIMESTAMP_FREQUENCY).unwrap_or(1_000_000_000).max(1);
+        hsa.ticks_per_second =
+            hsa.system_info(system_info::TIMESTAMP_FREQUENCY).unwrap_or(1_000_000_000).max(1);
         Ok(hsa)
     }
 
@@ -175,7 +176,12 @@ impl Hsa {
 
     /// Fails where a function of HSA's has.
     #[inline]
-    pub(crate) fn check(&self, call: &'static str, function: &str, status: Status) -> Result<(), DriverError> {
+    pub(crate) fn check(
+        &self,
+        call: &'static str,
+        function: &str,
+        status: Status,
+    ) -> Result<(), DriverError> {
         if status == Status::SUCCESS { Ok(()) } else { Err(self.error(call, function, status)) }
     }
 }

@@ -49,7 +49,12 @@ impl Drop for Marker {
 
 impl Marker {
     /// A marker that has not been reached, of the work on a stream.
-    pub(crate) fn new(call: &'static str, device: &'static Device, stream: u64, sequence: u64) -> DriverResult<Marker> {
+    pub(crate) fn new(
+        call: &'static str,
+        device: &'static Device,
+        stream: u64,
+        sequence: u64,
+    ) -> DriverResult<Marker> {
         let spare = lock(&device.spare.0).pop();
         let node = match spare {
             Some(node) => node,

@@ -144,7 +144,12 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Allocates memory of a device.
-    pub(crate) fn allocate(&self, call: &'static str, device: &Device, bytes: usize) -> DriverResult<DevicePtr> {
+    pub(crate) fn allocate(
+        &self,
+        call: &'static str,
+        device: &Device,
+        bytes: usize,
+    ) -> DriverResult<DevicePtr> {
         if bytes == 0 {
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, "an allocation of 0 bytes"));
         }
@@ -169,7 +174,10 @@ impl Memory {
                 return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
             }
         }
-        devices.remove(&ptr.0).map(|found| found.block).ok_or_else(|| DriverError::new(call, ErrorCode::INVALID_VALUE))
+        devices
+            .remove(&ptr.0)
+            .map(|found| found.block)
+            .ok_or_else(|| DriverError::new(call, ErrorCode::INVALID_VALUE))
     }
 
     /// The bytes of a device that are allocated.
@@ -192,7 +200,13 @@ impl Memory {
     }
 
     /// Lets a device copy from memory of another.
-    pub(crate) fn allow_copy(&self, call: &'static str, device: &Device, owner: &Device, src: DevicePtr) -> DriverResult<()> {
+    pub(crate) fn allow_copy(
+        &self,
+        call: &'static str,
+        device: &Device,
+        owner: &Device,
+        src: DevicePtr,
+    ) -> DriverResult<()> {
         let mut devices = lock(&self.devices);
         let found = devices.range_mut(..=src.0).next_back().map(|(_, found)| found);
         match found.filter(|found| found.device == owner.id) {
@@ -235,7 +249,8 @@ impl Memory {
         let (hsa, start) = (device.hsa, host.addr() as u64);
         let invalid = |code, detail: String| DriverError::with_detail(call, code, detail);
         let pointer = NonNull::new(host).filter(|_| bytes > 0 && start.checked_add(bytes as u64).is_some());
-        let pointer = pointer.ok_or_else(|| invalid(ErrorCode::INVALID_VALUE, format!("{bytes} bytes at {host:?}")))?;
+        let pointer =
+            pointer.ok_or_else(|| invalid(ErrorCode::INVALID_VALUE, format!("{bytes} bytes at {host:?}")))?;
         let mut pinned = self.write();
         if let Some((other, found)) = pinned.range(..start + bytes as u64).next_back()
             && other + found.bytes as u64 > start
@@ -247,7 +262,13 @@ impl Memory {
         let mut mapped: *mut c_void = ptr::null_mut();
         // SAFETY: memory that the caller keeps until it is unlocked; live agents; a pointer to a live pointer.
         hsa.check(call, "hsa_amd_memory_lock", unsafe {
-            (hsa.functions.memory_lock)(host.cast(), bytes, agents.as_mut_ptr(), agents.len() as i32, &mut mapped)
+            (hsa.functions.memory_lock)(
+                host.cast(),
+                bytes,
+                agents.as_mut_ptr(),
+                agents.len() as i32,
+                &mut mapped,
+            )
         })?;
         let address = mapped.addr() as u64;
         pinned.insert(start, Pinned { bytes, device: address, owner: Owner::Caller });

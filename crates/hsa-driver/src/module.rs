@@ -102,11 +102,13 @@ impl Module {
     /// one work-item when it loads a module (ROCm CLR, devprogram.cpp).
     fn construct(&self, call: &'static str) -> DriverResult<()> {
         let kernels = self.object.kernels().iter().enumerate();
-        let constructors: Vec<usize> = kernels.filter(|(_, k)| k.kind == KernelKind::Init).map(|(index, _)| index).collect();
+        let constructors: Vec<usize> =
+            kernels.filter(|(_, k)| k.kind == KernelKind::Init).map(|(index, _)| index).collect();
         if constructors.is_empty() {
             return Ok(());
         }
-        let stream = crate::stream::Stream::new(call, self.device, crate::stream::StreamKind::NonBlocking, None)?;
+        let stream =
+            crate::stream::Stream::new(call, self.device, crate::stream::StreamKind::NonBlocking, None)?;
         for index in constructors {
             let function = self.function(call, index)?;
             stream.enqueue(call, |enqueue| {
@@ -123,16 +125,16 @@ impl Module {
     /// The address of what a symbol names.
     fn symbol(&self, call: &'static str, name: &str) -> DriverResult<Symbol> {
         let (hsa, mut symbol) = (self.device.hsa, Symbol::default());
-        let missing = || DriverError::with_detail(call, ErrorCode::NOT_FOUND, format!("no symbol `{name}` in the module"));
+        let missing = || {
+            DriverError::with_detail(call, ErrorCode::NOT_FOUND, format!("no symbol `{name}` in the module"))
+        };
         let name = CString::new(name).map_err(|_| missing())?;
         // SAFETY: live handles, a C string, a pointer to a live handle.
         let status = unsafe {
             (hsa.functions.executable_symbol)(self.executable, name.as_ptr(), &self.device.agent, &mut symbol)
         };
-        hsa.check(call, "hsa_executable_get_symbol_by_name", status).map_err(|error| DriverError {
-            code: ErrorCode::NOT_FOUND,
-            ..error
-        })?;
+        hsa.check(call, "hsa_executable_get_symbol_by_name", status)
+            .map_err(|error| DriverError { code: ErrorCode::NOT_FOUND, ..error })?;
         Ok(symbol)
     }
 
@@ -148,9 +150,10 @@ impl Module {
     /// Finds a kernel by its name.
     pub(crate) fn find(&self, call: &'static str, name: &str) -> DriverResult<&Function> {
         // The code object's error lists the kernels that exist.
-        let kernel = self.object.kernel(name).map_err(|error| {
-            DriverError::with_detail(call, ErrorCode::NOT_FOUND, error.to_string())
-        })?;
+        let kernel = self
+            .object
+            .kernel(name)
+            .map_err(|error| DriverError::with_detail(call, ErrorCode::NOT_FOUND, error.to_string()))?;
         let index = self.object.kernels().iter().position(|other| ptr::eq(other, kernel));
         self.function(call, index.ok_or_else(|| DriverError::new(call, ErrorCode::NOT_FOUND))?)
     }
@@ -220,7 +223,9 @@ impl Function {
     #[inline]
     pub(crate) fn check<'a>(&self, call: &'static str, launch: &KernelLaunch<'a>) -> DriverResult<&'a [u8]> {
         let KernelLaunch { grid, block, dynamic_lds, kernarg, .. } = *launch;
-        if let Some(reason) = configuration_fault(&self.signature, &self.device.properties, grid, block, dynamic_lds) {
+        if let Some(reason) =
+            configuration_fault(&self.signature, &self.device.properties, grid, block, dynamic_lds)
+        {
             let detail = format!("kernel {}: {reason}", self.signature.name);
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_CONFIGURATION, detail));
         }
@@ -242,7 +247,13 @@ impl Function {
 
     /// The packet of a launch.
     #[inline]
-    pub(crate) fn dispatch(&self, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32, extra: Extra) -> Dispatch {
+    pub(crate) fn dispatch(
+        &self,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        extra: Extra,
+    ) -> Dispatch {
         let items = std::array::from_fn(|n| {
             let missing = if extra.remainder[n] > 0 { block[n] - extra.remainder[n] } else { 0 };
             (grid[n] * block[n]).wrapping_sub(missing)
@@ -267,7 +278,10 @@ impl Function {
             given.copy_from_slice(explicit);
             rest.fill(0);
             for hidden in &*self.hidden {
-                let Some(value) = self.hidden_value(hidden.kind, grid, block, dynamic_lds, extra, device) else { continue };
+                let Some(value) = self.hidden_value(hidden.kind, grid, block, dynamic_lds, extra, device)
+                else {
+                    continue;
+                };
                 let (at, size) = (hidden.at as usize, (hidden.size as usize).min(8));
                 if let Some(place) = segment.get_mut(at..at + size) {
                     place.copy_from_slice(&value.to_le_bytes()[..size]);
@@ -299,7 +313,9 @@ impl Function {
             HiddenArg::RemainderX => extra.remainder[0].into(),
             HiddenArg::RemainderY => extra.remainder[1].into(),
             HiddenArg::RemainderZ => extra.remainder[2].into(),
-            HiddenArg::GridDims => (1..=3).rev().find(|n| grid[n - 1] > 1 || block[n - 1] > 1).unwrap_or(1) as u64,
+            HiddenArg::GridDims => {
+                (1..=3).rev().find(|n| grid[n - 1] > 1 || block[n - 1] > 1).unwrap_or(1) as u64
+            }
             HiddenArg::DynamicLdsSize => dynamic_lds.into(),
             // What clr writes for a launch on one device.
             HiddenArg::MultigridSyncArg if extra.cooperative => 1,

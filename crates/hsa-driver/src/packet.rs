@@ -83,6 +83,16 @@ impl Packet {
         self
     }
 
+    /// Whether it waits for those before it.
+    pub(crate) fn waits(&self) -> bool {
+        self.0[0] & u64::from(BARRIER_BIT) != 0
+    }
+
+    /// Has a dispatch take its arguments from so many bytes further on.
+    pub(crate) fn move_arguments(&mut self, bytes: u64) {
+        self.0[5] = self.0[5].wrapping_add(bytes);
+    }
+
     /// The part that is written last: header and setup.
     #[inline]
     pub(crate) fn head(&self) -> u32 {

@@ -31,7 +31,8 @@ impl Hsa {
     pub(crate) fn agent<T: Plain>(&self, agent: Agent, attribute: u32) -> Option<T> {
         let mut value = T::default();
         // SAFETY: a live agent; the value of the attribute has this type (the caller's promise, as the constants are ours).
-        let status = unsafe { (self.functions.agent_get_info)(agent, attribute, ptr::from_mut(&mut value).cast()) };
+        let status =
+            unsafe { (self.functions.agent_get_info)(agent, attribute, ptr::from_mut(&mut value).cast()) };
         (status == Status::SUCCESS).then_some(value)
     }
 
@@ -47,7 +48,8 @@ impl Hsa {
     fn pool<T: Plain>(&self, pool: Pool, attribute: u32) -> Option<T> {
         let mut value = T::default();
         // SAFETY: a live pool; the value of the attribute has this type.
-        let status = unsafe { (self.functions.pool_get_info)(pool, attribute, ptr::from_mut(&mut value).cast()) };
+        let status =
+            unsafe { (self.functions.pool_get_info)(pool, attribute, ptr::from_mut(&mut value).cast()) };
         (status == Status::SUCCESS).then_some(value)
     }
 
@@ -99,7 +101,8 @@ impl Hsa {
     /// The first pool of an agent with these flags, from which programs may allocate, and its size.
     pub(crate) fn find_pool(&self, agent: Agent, flags: u32) -> Option<(Pool, u64)> {
         // SAFETY: a live agent; the function calls the callback with each pool, and the data.
-        let pools = collect(|each, data| unsafe { (self.functions.agent_iterate_pools)(agent, each, data) }).ok()?;
+        let pools =
+            collect(|each, data| unsafe { (self.functions.agent_iterate_pools)(agent, each, data) }).ok()?;
         let fits = |pool: &Pool| {
             self.pool::<u32>(*pool, pool_info::SEGMENT) == Some(pool_info::GLOBAL)
                 && self.pool::<u32>(*pool, pool_info::GLOBAL_FLAGS).is_some_and(|has| has & flags == flags)
@@ -112,7 +115,8 @@ impl Hsa {
     /// The bytes of LDS of a compute unit.
     fn lds_bytes(&self, agent: Agent) -> Option<u64> {
         // SAFETY: as above.
-        let pools = collect(|each, data| unsafe { (self.functions.agent_iterate_pools)(agent, each, data) }).ok()?;
+        let pools =
+            collect(|each, data| unsafe { (self.functions.agent_iterate_pools)(agent, each, data) }).ok()?;
         let is_lds = |pool: &Pool| self.pool::<u32>(*pool, pool_info::SEGMENT) == Some(pool_info::GROUP);
         self.pool(pools.into_iter().find(is_lds)?, pool_info::SIZE)
     }
@@ -122,7 +126,12 @@ impl Hsa {
         let mut access = pool_info::NEVER;
         // SAFETY: live handles; the value is an enum of four bytes.
         let status = unsafe {
-            (self.functions.agent_pool_get_info)(agent, pool, pool_info::ACCESS, ptr::from_mut(&mut access).cast())
+            (self.functions.agent_pool_get_info)(
+                agent,
+                pool,
+                pool_info::ACCESS,
+                ptr::from_mut(&mut access).cast(),
+            )
         };
         status == Status::SUCCESS && access != pool_info::NEVER
     }
@@ -130,10 +139,15 @@ impl Hsa {
     /// The target of an agent: the first of its instruction sets, as others are generic ones.
     fn target(&self, agent: Agent) -> DriverResult<TargetId> {
         // SAFETY: as above.
-        let isas = collect::<Isa>(|each, data| unsafe { (self.functions.agent_iterate_isas)(agent, each, data) })
-            .map_err(|status| self.error(CALL, "hsa_agent_iterate_isas", status))?;
+        let isas =
+            collect::<Isa>(|each, data| unsafe { (self.functions.agent_iterate_isas)(agent, each, data) })
+                .map_err(|status| self.error(CALL, "hsa_agent_iterate_isas", status))?;
         let unknown = |text: &str| {
-            DriverError::with_detail(CALL, ErrorCode::UNKNOWN, format!("HSA names an instruction set {text:?}"))
+            DriverError::with_detail(
+                CALL,
+                ErrorCode::UNKNOWN,
+                format!("HSA names an instruction set {text:?}"),
+            )
         };
         let isa = *isas.first().ok_or_else(|| unknown("of no agent"))?;
         let mut bytes = 0u32;
@@ -158,7 +172,11 @@ impl Hsa {
         let known = |attribute| self.agent::<u32>(agent, attribute).filter(|value| *value != 0);
         let needed = |attribute, name: &str| {
             known(attribute).ok_or_else(|| {
-                DriverError::with_detail(CALL, ErrorCode::UNKNOWN, format!("HSA does not say the agent's {name}"))
+                DriverError::with_detail(
+                    CALL,
+                    ErrorCode::UNKNOWN,
+                    format!("HSA does not say the agent's {name}"),
+                )
             })
         };
         let target = self.target(agent)?;
@@ -182,7 +200,10 @@ impl Hsa {
             clock_khz: known(info::MAX_CLOCK_MHZ).map_or(0, |mhz| mhz * 1000),
             memory_clock_khz: known(info::MEMORY_CLOCK_MHZ).map(|mhz| mhz * 1000),
             memory_bus_bits: known(info::MEMORY_WIDTH),
-            l2_bytes: self.agent::<[u32; 4]>(agent, info::CACHE_SIZE).map(|sizes| sizes[1]).filter(|bytes| *bytes != 0),
+            l2_bytes: self
+                .agent::<[u32; 4]>(agent, info::CACHE_SIZE)
+                .map(|sizes| sizes[1])
+                .filter(|bytes| *bytes != 0),
             registers_per_block: None,
         })
     }

@@ -4,9 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::abi::{
-    GROUP_APERTURE_AT, MULTI_PRODUCER, PRIVATE_APERTURE_AT, QueueHeader, Signal, Status,
-};
+use crate::abi::{GROUP_APERTURE_AT, MULTI_PRODUCER, PRIVATE_APERTURE_AT, QueueHeader, Signal, Status};
 use crate::device::Device;
 use crate::load::Hsa;
 use crate::packet::{PACKET_BYTES, Packet};
@@ -59,14 +57,24 @@ impl Queue {
         purpose: Purpose,
         priority: Option<u32>,
     ) -> DriverResult<Queue> {
-        let (hsa, kind) = (device.hsa, if purpose == Purpose::Cooperative { COOPERATIVE } else { MULTI_PRODUCER });
+        let (hsa, kind) =
+            (device.hsa, if purpose == Purpose::Cooperative { COOPERATIVE } else { MULTI_PRODUCER });
         let functions = &hsa.functions;
         let mut header: *mut QueueHeader = ptr::null_mut();
         let data = ptr::from_ref(device).cast_mut().cast::<c_void>();
         let packets = PACKETS.min(device.most_packets);
         // SAFETY: an agent that has queues; the callback gets the device, which lives forever. The segment sizes are those that ROCr chooses.
         hsa.check(call, "hsa_queue_create", unsafe {
-            (functions.queue_create)(device.agent, packets, kind, failed, data, u32::MAX, u32::MAX, &mut header)
+            (functions.queue_create)(
+                device.agent,
+                packets,
+                kind,
+                failed,
+                data,
+                u32::MAX,
+                u32::MAX,
+                &mut header,
+            )
         })?;
         // SAFETY: a live queue. Without times, events have none, and all else works.
         unsafe { (functions.profiling_enable)(header, 1) };
@@ -76,7 +84,15 @@ impl Queue {
         }
         // SAFETY: a live queue, whose header does not change.
         let (base, doorbell, size) = unsafe { ((*header).base, (*header).doorbell, (*header).size) };
-        Ok(Queue { device, header, base: base.cast(), doorbell, size: size.into(), left: AtomicU64::new(0), purpose })
+        Ok(Queue {
+            device,
+            header,
+            base: base.cast(),
+            doorbell,
+            size: size.into(),
+            left: AtomicU64::new(0),
+            purpose,
+        })
     }
 
     fn hsa(&self) -> &'static Hsa {
@@ -106,7 +122,8 @@ impl Queue {
     /// The upper halves of the addresses of LDS and of private memory.
     pub(crate) fn apertures(&self) -> [u32; 2] {
         // SAFETY: the queue is an `amd_queue_t` with its fields at these places.
-        [GROUP_APERTURE_AT, PRIVATE_APERTURE_AT].map(|at| unsafe { self.header.byte_add(at).cast::<u32>().read() })
+        [GROUP_APERTURE_AT, PRIVATE_APERTURE_AT]
+            .map(|at| unsafe { self.header.byte_add(at).cast::<u32>().read() })
     }
 
     /// Whether it is a queue that an error handler was called with.
@@ -118,12 +135,15 @@ impl Queue {
     pub(crate) fn kernels_in_flight(&self) -> Vec<u64> {
         let functions = &self.hsa().functions;
         // SAFETY: a live queue.
-        let (read, write) =
-            unsafe { ((functions.queue_load_read_index)(self.header), (functions.queue_load_write_index)(self.header)) };
+        let (read, write) = unsafe {
+            ((functions.queue_load_read_index)(self.header), (functions.queue_load_write_index)(self.header))
+        };
         (read.saturating_sub(1)..write.min(read + self.size))
             .map(|index| {
                 // SAFETY: a place of the ring; the words may change meanwhile, and are read one by one.
-                let words = std::array::from_fn(|n| unsafe { self.place(index & (self.size - 1)).add(n).read_volatile() });
+                let words = std::array::from_fn(|n| unsafe {
+                    self.place(index & (self.size - 1)).add(n).read_volatile()
+                });
                 Packet(words).kernel_object()
             })
             .collect()

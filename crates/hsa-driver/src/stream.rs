@@ -328,7 +328,12 @@ impl Enqueue<'_> {
 
     /// Launches a kernel. `fill` writes its kernarg segment of `bytes` bytes, which has any bytes before.
     #[inline]
-    pub(crate) fn launch(&mut self, dispatch: &Dispatch, bytes: usize, fill: impl FnOnce(&mut [u8])) -> DriverResult<()> {
+    pub(crate) fn launch(
+        &mut self,
+        dispatch: &Dispatch,
+        bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> DriverResult<()> {
         let kernarg = self.arguments(bytes)?;
         // SAFETY: `bytes` bytes that this packet alone has until it has run. They were written when the memory was made, by zeros.
         fill(unsafe { std::slice::from_raw_parts_mut(kernarg, bytes) });
@@ -443,7 +448,8 @@ impl Enqueue<'_> {
     ) -> DriverResult<()> {
         let before = self.mark()?;
         let done = Marker::new(self.call, self.device(), self.stream.number, 0)?;
-        let mut all: Vec<Packet> = before.iter().map(|marker| Packet::barrier(Some(marker.signal()))).collect();
+        let mut all: Vec<Packet> =
+            before.iter().map(|marker| Packet::barrier(Some(marker.signal()))).collect();
         all.extend(packets(done.signal()));
         queue.submit(self.call, all.iter())?;
         if let Some(before) = before {
@@ -462,7 +468,8 @@ impl Enqueue<'_> {
         let before = self.mark()?;
         let done = Marker::new(self.call, self.device(), self.stream.number, 0)?;
         let after = before.as_ref().map(Marker::signal);
-        let (hsa, pointer) = (self.device().hsa, |address: u64| ptr::with_exposed_provenance_mut(address as usize));
+        let (hsa, pointer) =
+            (self.device().hsa, |address: u64| ptr::with_exposed_provenance_mut(address as usize));
         // SAFETY: live memory of these agents until the copy has run (the promise of who enqueues it), live signals.
         hsa.check(self.call, "hsa_amd_memory_async_copy", unsafe {
             (hsa.functions.async_copy)(

@@ -27,7 +27,7 @@ const PAGEABLE_PART: usize = 16 << 20;
 /// # Safety
 /// The launch names a live kernel of this driver.
 #[inline]
-unsafe fn function<'a>(launch: &KernelLaunch<'_>) -> &'a Function {
+pub(crate) unsafe fn function<'a>(launch: &KernelLaunch<'_>) -> &'a Function {
     // SAFETY: the address of a kernel of a loaded module (the caller's promise).
     unsafe { &*std::ptr::with_exposed_provenance::<Function>(launch.function.0 as usize) }
 }
@@ -88,7 +88,9 @@ impl HsaDriver {
                     None => Step::CopyOut { dst: HostTarget(dst), src, bytes },
                 }
             }
-            Work::CopyWithin { dst, src, bytes } if bytes > 0 => Step::Blit(blit()?.copy(dst.0, src.0, bytes as u64)),
+            Work::CopyWithin { dst, src, bytes } if bytes > 0 => {
+                Step::Blit(blit()?.copy(dst.0, src.0, bytes as u64))
+            }
             Work::FillBytes { dst, value, bytes } if bytes > 0 => {
                 Step::Blit(blit()?.fill_bytes(dst, value, bytes as u64))
             }
@@ -304,12 +306,17 @@ fn launch_kernel(
 }
 
 /// Launches a kernel whose workgroups wait for each other, on the device's queue for such ones.
-fn launch_cooperative(call: &'static str, stream: &Arc<Stream>, launch: &KernelLaunch<'_>) -> DriverResult<()> {
+fn launch_cooperative(
+    call: &'static str,
+    stream: &Arc<Stream>,
+    launch: &KernelLaunch<'_>,
+) -> DriverResult<()> {
     // SAFETY: a live kernel, as the caller of `enqueue` guarantees.
     let function = unsafe { function(launch) };
     let explicit = function.check(call, launch)?;
     let (device, KernelLaunch { grid, block, dynamic_lds, .. }) = (stream.device, *launch);
-    let per_unit = limits::occupancy(&function.signature, &device.properties, block.iter().product(), dynamic_lds);
+    let per_unit =
+        limits::occupancy(&function.signature, &device.properties, block.iter().product(), dynamic_lds);
     let room = u64::from(per_unit) * u64::from(device.properties.compute_units);
     let workgroups = grid.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
     if workgroups > room {

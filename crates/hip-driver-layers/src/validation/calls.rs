@@ -248,6 +248,7 @@ impl State {
             Call::GraphDestroy { .. }
             | Call::GraphAdd { .. }
             | Call::GraphInstantiate { .. }
+            | Call::GraphUpdate { .. }
             | Call::GraphExecDestroy { .. } => self.before_graph(call)?,
             _ => self.before_memory(call)?,
         })
@@ -315,7 +316,10 @@ impl State {
                 self.blocking(call.kind(), device, work.access_ranges(device))
             }
             (
-                Call::GraphCreate { .. } | Call::GraphAdd { .. } | Call::GraphInstantiate { .. },
+                Call::GraphCreate { .. }
+                | Call::GraphAdd { .. }
+                | Call::GraphInstantiate { .. }
+                | Call::GraphUpdate { .. },
                 output,
                 held,
             ) => self.after_graph(call, output, held),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hip_driver::{
     AccessRange, Call, CallKind, DeviceId, ObservedKind, Output, RawGraph, RawGraphExec, RawGraphNode,
-    RawStream,
+    RawStream, Work,
 };
 
 use super::calls::{Checked, Held};
@@ -237,6 +237,23 @@ impl State {
             Call::GraphInstantiate { device, graph } => {
                 Held::Nodes(self.graphs.of(kind, device, graph.0)?.nodes.as_slice().into())
             }
+            Call::GraphUpdate { device, exec, node, launch } => {
+                let state = self.execs.of(kind, device, exec.0)?;
+                if !state.nodes.iter().any(|known| known.operation.node == Some(node)) {
+                    return Err(Box::new(Violation::NodeOfOtherGraph {
+                        call: kind,
+                        node: node.0,
+                        graph: exec.0,
+                    }));
+                }
+                let work = Work::Kernel(launch);
+                self.check_shape(kind, device, &work)?;
+                for touch in work.access_ranges(device) {
+                    let found = self.regions.find_for_node(kind, &touch);
+                    found.map_err(|violation| self.name_kernel(&work, violation))?;
+                }
+                Held::Nothing
+            }
             Call::GraphExecDestroy { device, exec } => {
                 self.execs.of(kind, device, exec.0)?;
                 self.report_in_flight(kind, exec, None);
@@ -262,6 +279,17 @@ impl State {
             (Call::GraphInstantiate { device, graph }, Output::Exec(exec), Held::Nodes(nodes)) => {
                 self.report_graph_races(graph);
                 self.execs.add(exec.0, device, ExecState { nodes, launches: Vec::new() });
+            }
+            (Call::GraphUpdate { device, exec, node, launch }, ..) => {
+                let Some(state) = self.execs.get_mut(exec.0) else { return };
+                // Launches that are checked elsewhere at this moment keep what they had.
+                let mut nodes: Box<[Node]> = state.nodes.iter().cloned().collect();
+                if let Some(known) = nodes.iter_mut().find(|known| known.operation.node == Some(node)) {
+                    let work = Work::Kernel(launch);
+                    known.operation.function = Some(launch.function);
+                    known.access_ranges = work.access_ranges(device).collect();
+                }
+                state.nodes = nodes.into();
             }
             _ => {}
         }

@@ -240,7 +240,9 @@ fn bash_completes() {
     assert!(offers(&["hiplaunch", "in"]).split_whitespace().eq(["info", "inspect"]));
     assert_eq!(offers(&["hiplaunch", "inspect", "--ker"]).trim(), "--kernel");
     assert!(
-        offers(&["hiplaunch", "demo", "--backend", ""]).split_whitespace().eq(["auto", "hip", "hsa", "emulator"])
+        offers(&["hiplaunch", "demo", "--backend", ""])
+            .split_whitespace()
+            .eq(["auto", "hip", "hsa", "emulator"])
     );
     assert!(offers(&["hiplaunch", "completions", ""]).contains("fish"));
 }

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hip_driver::{DriverResult, EventOptions, HostFunction, PinnedAllocation, RawStream, ValueWidth, WaitCondition, Work};
 use hip_driver::{CaptureMode, Comparison, DevicePtr};
+use hip_driver::{
+    DriverResult, EventOptions, HostFunction, PinnedAllocation, RawStream, ValueWidth, WaitCondition, Work,
+};
 use hsa_driver::HsaDriver;
 
 use crate::rig::{D0, Probe, Rig, launch};
@@ -20,8 +22,19 @@ fn functions() -> Vec<(String, bool)> {
         let (_, symbol) = row.split_once("= hsa_")?;
         let name = format!("hsa_{}", symbol.split('(').next()?);
         // What frees, asks or describes has no failure that a program could be told of.
-        let quiet = ["free", "destroy", "status_string", "get_info", "unlock", "set_priority", "profiling", "get_dispatch", "pointer_info"];
-        let may_fail = !row.contains("->") && !quiet.iter().any(|word| name.contains(word)) && name != "hsa_init";
+        let quiet = [
+            "free",
+            "destroy",
+            "status_string",
+            "get_info",
+            "unlock",
+            "set_priority",
+            "profiling",
+            "get_dispatch",
+            "pointer_info",
+        ];
+        let may_fail =
+            !row.contains("->") && !quiet.iter().any(|word| name.contains(word)) && name != "hsa_init";
         Some((name, may_fail))
     })
     .collect()
@@ -40,13 +53,23 @@ fn made(name: &str) -> i32 {
 
 /// Builds the library whose calls fail, beside nothing else; `None` if there is no C compiler.
 fn library(folder: &Path) -> Option<PathBuf> {
-    let row = |(name, may_fail): &(String, bool)| format!("CALL({name}, {}, {})\n", u8::from(*may_fail), made(name));
+    let row = |(name, may_fail): &(String, bool)| {
+        format!("CALL({name}, {}, {})\n", u8::from(*may_fail), made(name))
+    };
     let rows: String = functions().iter().map(row).collect();
     let source = folder.join("failing.c");
     std::fs::write(&source, include_str!("failing.c").replace("FUNCTIONS", &rows)).unwrap();
     let library = folder.join("libhsa-runtime64.so.1");
     let mut compile = Command::new("cc");
-    compile.args(["-O1", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-soname,libhsa-runtime64.so.1", "-o"]);
+    compile.args([
+        "-O1",
+        "-w",
+        "-shared",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-Wl,-soname,libhsa-runtime64.so.1",
+        "-o",
+    ]);
     let built = compile.arg(&library).arg(&source).arg("-ldl").status().ok()?;
     built.success().then_some(library)
 }
@@ -80,7 +103,10 @@ fn each_call_may_fail_and_nothing_is_lost() {
         let output = in_child(TEST, &variables, |_| ()).expect("this is the parent");
         let name = std::fs::read_to_string(&failed).ok();
         let text = String::from_utf8_lossy(&output.stdout);
-        let live = text.lines().find_map(|line| line.strip_prefix("live: ")).and_then(|live| live.parse::<i64>().ok());
+        let live = text
+            .lines()
+            .find_map(|line| line.strip_prefix("live: "))
+            .and_then(|live| live.parse::<i64>().ok());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "call {calls} failed ({name:?}), {}: {text}{errors}", output.status);
         (name, live.expect("the number of what is alive"))
@@ -174,14 +200,19 @@ fn work(rig: &Rig, made: &mut Made, registered: &mut [u8]) -> DriverResult<()> {
     let event = driver.event_create(D0, EventOptions { timing: true })?;
     // SAFETY: live handles; memory that stays until the work has run.
     unsafe {
-        let ordered = driver.event_record(D0, event, one).and_then(|()| driver.stream_wait_event(D0, other, event));
+        let ordered =
+            driver.event_record(D0, event, one).and_then(|()| driver.stream_wait_event(D0, other, event));
         let copied = ordered.and_then(|()| {
             let (host, bytes) = (pinned.host.as_ptr(), pinned.bytes / 2);
             rig.enqueue(D0, other, &Work::CopyToHost { dst: host, src: counter, bytes })?;
             rig.enqueue(D0, other, &Work::CopyToDevice { dst: counter, src: host, bytes })?;
             // By an engine, and from memory that is not pinned.
             let large = vec![0u8; 2 << 20];
-            rig.enqueue(D0, other, &Work::CopyToDevice { dst: counter, src: large.as_ptr(), bytes: large.len() })?;
+            rig.enqueue(
+                D0,
+                other,
+                &Work::CopyToDevice { dst: counter, src: large.as_ptr(), bytes: large.len() },
+            )?;
             driver.event_synchronize(D0, event)
         });
         driver.event_destroy(D0, event)?;
@@ -202,7 +233,8 @@ fn work(rig: &Rig, made: &mut Made, registered: &mut [u8]) -> DriverResult<()> {
 
 fn graphs(rig: &Rig, probe: &Probe, stream: RawStream, counter: DevicePtr) -> DriverResult<()> {
     let driver = &*rig.driver;
-    let (function, kernarg) = (rig.function(probe, "atomic_count")?, rig.kernarg(probe, "atomic_count", &[counter.0]));
+    let (function, kernarg) =
+        (rig.function(probe, "atomic_count")?, rig.kernarg(probe, "atomic_count", &[counter.0]));
     // SAFETY: live handles, and kernels with all their arguments.
     unsafe {
         driver.stream_begin_capture(D0, stream, CaptureMode::Relaxed)?;

@@ -69,7 +69,8 @@ fn a_forked_child_is_refused() {
         // SAFETY: the child calls the driver, which makes no call of HSA there, and ends.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            let refused = rig.driver.malloc(D0, 64).is_err_and(|error| error.code == ErrorCode::NOT_INITIALIZED);
+            let refused =
+                rig.driver.malloc(D0, 64).is_err_and(|error| error.code == ErrorCode::NOT_INITIALIZED);
             // SAFETY: ends the child without destructors, of which HSA's would hang.
             unsafe { libc::_exit(if refused { 0 } else { 1 }) };
         }

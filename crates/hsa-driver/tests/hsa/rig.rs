@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use code_object::CodeObject;
 use hip_driver::{
-    DeviceId, DevicePtr, Driver, DriverResult, KernelLaunch, RawFunction, RawModule, RawStream, StreamOptions, Work,
+    DeviceId, DevicePtr, Driver, DriverResult, KernelLaunch, RawFunction, RawModule, RawStream,
+    StreamOptions, Work,
 };
 use hsa_driver::HsaDriver;
 
@@ -60,7 +61,8 @@ impl Rig {
 
     pub(crate) fn load(&self, device: DeviceId) -> DriverResult<Probe> {
         let target = self.driver.device_properties(device)?.target;
-        let object = PROBE.into_iter().find_map(|image| CodeObject::from_any(image, &target).ok()).expect("code");
+        let object =
+            PROBE.into_iter().find_map(|image| CodeObject::from_any(image, &target).ok()).expect("code");
         // SAFETY: a code object of this repository.
         let module = unsafe { self.driver.module_load(device, object.elf()) }?;
         Ok(Probe { object, module, device })
@@ -87,7 +89,13 @@ impl Rig {
     }
 
     /// Launches a kernel of one workgroup.
-    pub(crate) fn launch(&self, probe: &Probe, name: &str, stream: RawStream, arguments: &[u64]) -> DriverResult<()> {
+    pub(crate) fn launch(
+        &self,
+        probe: &Probe,
+        name: &str,
+        stream: RawStream,
+        arguments: &[u64],
+    ) -> DriverResult<()> {
         let (function, kernarg) = (self.function(probe, name)?, self.kernarg(probe, name, arguments));
         self.enqueue(probe.device, stream, &Work::Kernel(&launch(function, &kernarg)))
     }

@@ -12,8 +12,10 @@ fn launches_events_and_graphs_allocate_nothing_once_they_repeat() {
         let (one, other) = (rig.stream(D0).unwrap(), rig.stream(D0).unwrap());
         let probe = rig.load(D0).unwrap();
         let counter = rig.driver.malloc(D0, 4).unwrap();
-        let (function, kernarg) =
-            (rig.function(&probe, "atomic_count").unwrap(), rig.kernarg(&probe, "atomic_count", &[counter.0]));
+        let (function, kernarg) = (
+            rig.function(&probe, "atomic_count").unwrap(),
+            rig.kernarg(&probe, "atomic_count", &[counter.0]),
+        );
         let event = rig.driver.event_create(D0, EventOptions::default()).unwrap();
         let pinned = rig.driver.host_malloc(D0, 4).unwrap();
         let driver = &*rig.driver;
@@ -29,7 +31,8 @@ fn launches_events_and_graphs_allocate_nothing_once_they_repeat() {
                 rig.enqueue(D0, one, &Work::Kernel(&launch(function, &kernarg))).unwrap();
                 rig.enqueue(D0, one, &Work::Graph(exec)).unwrap();
             }
-            rig.enqueue(D0, one, &Work::CopyToHost { dst: pinned.host.as_ptr(), src: counter, bytes: 4 }).unwrap();
+            rig.enqueue(D0, one, &Work::CopyToHost { dst: pinned.host.as_ptr(), src: counter, bytes: 4 })
+                .unwrap();
             // SAFETY: live handles.
             unsafe {
                 driver.event_record(D0, event, one).unwrap();
