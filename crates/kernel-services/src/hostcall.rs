@@ -209,3 +209,156 @@ impl<M, D> fmt::Debug for Hostcall<M, D> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: u64 = 0x1000;
+
+    /// Memory at an address.
+    struct Bytes(Mutex<Vec<u8>>);
+
+    impl Bytes {
+        fn at<R>(&self, address: u64, len: usize, act: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+            let start = usize::try_from(address.checked_sub(BASE)?).ok()?;
+            self.0.lock().unwrap().get_mut(start..start.checked_add(len)?).map(act)
+        }
+    }
+
+    impl SharedMemory for Bytes {
+        fn read(&self, address: u64, out: &mut [u8]) {
+            self.at(address, out.len(), |bytes| out.copy_from_slice(bytes));
+        }
+
+        fn write(&self, address: u64, bytes: &[u8]) {
+            self.at(address, bytes.len(), |place| place.copy_from_slice(bytes));
+        }
+
+        fn swap(&self, address: u64, value: u64) -> Option<u64> {
+            let swap = |bytes: &mut [u8]| {
+                let old = u64::from_le_bytes(bytes.try_into().unwrap());
+                bytes.copy_from_slice(&value.to_le_bytes());
+                old
+            };
+            self.at(address, 8, swap)
+        }
+
+        fn clear(&self, address: u64, bits: u32) {
+            self.at(address, 4, |bytes| {
+                let old = u32::from_le_bytes((&*bytes).try_into().unwrap());
+                bytes.copy_from_slice(&(old & !bits).to_le_bytes());
+            });
+        }
+    }
+
+    /// A device that has memory at two addresses.
+    #[derive(Default)]
+    struct Two(Mutex<Vec<u64>>);
+
+    impl DeviceMemory for Two {
+        fn allocate(&self, bytes: u64, align: u64) -> Option<u64> {
+            let mut live = self.0.lock().unwrap();
+            let address = (1..=2).map(|n| n * align).find(|address| !live.contains(address))?;
+            assert!(bytes <= align);
+            live.push(address);
+            Some(address)
+        }
+
+        fn free(&self, address: u64) {
+            self.0.lock().unwrap().retain(|live| *live != address);
+        }
+    }
+
+    type Texts = Arc<Mutex<Vec<(PrintfStream, String)>>>;
+
+    /// A buffer for some waves, and what is printed.
+    fn rig(waves: u64, doorbell: Option<u64>) -> (Hostcall<Bytes, Two>, Texts) {
+        let texts = Texts::default();
+        let sink = Arc::clone(&texts);
+        let printer = Printer::new(move |stream, text| {
+            sink.lock().unwrap().push((stream, String::from_utf8_lossy(text).into_owned()));
+        });
+        // What was there before does not matter.
+        let bytes = vec![0xa5; Hostcall::<Bytes, Two>::size(waves) as usize];
+        let memory = Arc::new(Bytes(Mutex::new(bytes)));
+        (Hostcall::new(memory, BASE, waves, doorbell, Arc::default(), printer), texts)
+    }
+
+    /// Calls the host as a wave does whose lanes have these words, and returns the first word of each lane's answer.
+    fn call(host: &Hostcall<Bytes, Two>, service: u32, lanes: &[(u64, [u64; 8])]) -> Vec<u64> {
+        let put = |at: u64, value: u64| host.memory.write(at, &value.to_le_bytes());
+        let top = host.word(BASE + FREE_STACK);
+        let index = top & host.word(BASE + INDEX_MASK);
+        let header = host.word(BASE + HEADERS) + index * HEADER_SIZE;
+        let payload = host.word(BASE + PAYLOADS) + index * PAYLOAD_SIZE;
+        put(BASE + FREE_STACK, host.word(header + NEXT));
+        put(header + ACTIVE, lanes.iter().map(|(lane, _)| 1 << lane).sum());
+        put(header + SERVICE, u64::from(service) | u64::from(READY | 8) << 32);
+        for (lane, words) in lanes {
+            (0..8).for_each(|n| put(payload + lane * 64 + n * 8, words[n as usize]));
+        }
+        put(header + NEXT, host.memory.swap(BASE + READY_STACK, top).unwrap());
+        host.serve();
+        // Ready no more, and the other bits are as they were.
+        assert_eq!(host.word(header + SERVICE) >> 32, 8);
+        put(header + NEXT, host.memory.swap(BASE + FREE_STACK, top).unwrap());
+        lanes.iter().map(|(lane, _)| host.word(payload + lane * 64)).collect()
+    }
+
+    #[test]
+    fn parts_of_messages_are_joined() {
+        let (host, texts) = rig(5, Some(0x77));
+        assert_eq!((host.word(BASE + DOORBELL), host.word(BASE + INDEX_MASK)), (0x77, 7));
+        let word = |text: &[u8; 8]| u64::from_le_bytes(*text);
+        let part = |descriptor: u64, words: &[u64]| {
+            let mut slots = [0; 8];
+            slots[0] = descriptor | (words.len() as u64) << 5;
+            slots[1..=words.len()].copy_from_slice(words);
+            slots
+        };
+        // Two lanes begin a message each: one to stdout, one to stderr.
+        let begun = call(
+            &host,
+            PRINTF,
+            &[(3, part(1, &[0, word(b"n is %d\0")])), (60, part(1, &[1, word(b"%d, %s\0\0")]))],
+        );
+        assert!(texts.lock().unwrap().is_empty());
+        let number = |answer: u64| answer & !0xff;
+        let ended = call(
+            &host,
+            PRINTF,
+            &[
+                (3, part(2 | number(begun[0]), &[7])),
+                (60, part(2 | number(begun[1]), &[8, word(b"text\0\0\0\0")])),
+            ],
+        );
+        assert_eq!(ended, [6, 7]);
+        let expected = [(PrintfStream::Stdout, "n is 7"), (PrintfStream::Stderr, "8, text")];
+        assert_eq!(*texts.lock().unwrap(), expected.map(|(stream, text)| (stream, text.to_owned())));
+    }
+
+    #[test]
+    fn memory_is_allocated_and_freed() {
+        let (host, _) = rig(1, None);
+        // The doorbell is in the buffer, with a mailbox.
+        assert_eq!(host.word(host.word(BASE + DOORBELL) + SIGNAL_MAILBOX), BASE + MAILBOX);
+        let ask = |address: u64, size: u64| {
+            call(&host, DEVICE_MEMORY, &[(0, [address, size, 0, 0, 0, 0, 0, 0])])[0]
+        };
+        assert_eq!([ask(0, SLAB), ask(0, SLAB), ask(0, SLAB)], [SLAB, 2 * SLAB, 0]);
+        assert_eq!([ask(SLAB, 0), ask(0, SLAB)], [0, SLAB]);
+        assert_eq!(ask(0, 100), 4096);
+    }
+
+    #[test]
+    fn a_stack_without_an_end_is_left() {
+        let (host, _) = rig(4, None);
+        let header = host.word(BASE + HEADERS);
+        host.memory.write(header + NEXT, &4u64.to_le_bytes());
+        host.memory.write(header + ACTIVE, &u64::MAX.to_le_bytes());
+        host.memory.swap(BASE + READY_STACK, 4);
+        host.serve();
+        assert_eq!(host.word(BASE + READY_STACK), 0);
+    }
+}
