@@ -122,7 +122,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "driver",
             "capture + event, work",
-            "blit + device + graph + host + marker + memory + module + queue + stream, properties",
+            "blit + device + graph + host + marker + memory + module + queue + services + stream, properties",
             "load, ring",
             "functions, packet",
             "abi",

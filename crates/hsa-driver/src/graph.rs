@@ -7,10 +7,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use kernel_services::{Printer, PrintfFormats};
+
 use crate::blit::BlitLaunch;
 use crate::device::{Device, lock};
 use crate::memory::Block;
 use crate::packet::{Dispatch, Packet};
+use crate::services::{Asked, OwnCalls, Printed, new_printf_buffer};
 use crate::stream::{Enqueue, Kept};
 use crate::{HsaDriver, belongs, stale};
 use hip_driver::{
@@ -43,8 +46,8 @@ unsafe impl Sync for HostTarget {}
 /// What a node does.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Runs a kernel with this kernarg segment.
-    Kernel(Dispatch, Box<[u8]>),
+    /// Runs a kernel with this kernarg segment, to which the addresses of what it asks for are added.
+    Kernel(Dispatch, Box<[u8]>, Option<Asked>),
     /// Copies, or fills.
     Blit(BlitLaunch),
     /// Copies memory that is not pinned to the device.
@@ -83,6 +86,8 @@ pub(crate) struct Graph {
 enum Segment {
     Packets(Vec<Packet>),
     Host(HostNode),
+    /// Prints what a kernel has left.
+    Print(Printed, Arc<PrintfFormats>),
     /// Copies memory that is not pinned to staging memory, or from there.
     Stage { to: HostTarget, from: HostSource, bytes: usize },
 }
@@ -94,6 +99,8 @@ pub(crate) struct GraphExec {
     segments: Vec<Segment>,
     /// The kernel arguments, and staging memory.
     _blocks: Vec<Block>,
+    /// The calls of its kernels.
+    _calls: OwnCalls,
 }
 
 /// Numbers for the nodes of all graphs. No number is used twice.
@@ -146,13 +153,14 @@ struct Builder {
     used: usize,
     staging: Vec<Block>,
     segments: Vec<Segment>,
+    calls: OwnCalls,
 }
 
 impl Step {
     /// The bytes of kernel arguments that it needs.
     fn argument_bytes(&self, call: &'static str, device: &'static Device) -> DriverResult<usize> {
         Ok(match self {
-            Step::Kernel(_, segment) => segment.len(),
+            Step::Kernel(_, segment, _) => segment.len(),
             Step::Blit(launch) => launch.dispatch().1,
             Step::CopyIn { .. } | Step::CopyOut { .. } => device.blit(call)?.copy(0, 0, 0).dispatch().1,
             Step::Host(_) => 0,
@@ -193,8 +201,21 @@ impl Builder {
         let (mut packets, mut behind) = (Vec::new(), Vec::new());
         for step in steps {
             let packet = match step {
-                Step::Kernel(dispatch, segment) => {
+                Step::Kernel(dispatch, segment, None) => {
                     self.packet(dispatch, segment.len(), |place| place.copy_from_slice(segment))
+                }
+                Step::Kernel(dispatch, segment, Some(asked)) => {
+                    let printf = match &asked.printf {
+                        Some((_, formats)) => Some((new_printf_buffer(self.call, self.device)?, Arc::clone(formats))),
+                        None => None,
+                    };
+                    let buffer = printf.as_ref().map(|(buffer, _)| buffer);
+                    let served = asked.serve(self.call, self.device, &self.calls, buffer)?;
+                    behind.extend(printf.map(|(buffer, formats)| Segment::Print(buffer, formats)));
+                    self.packet(dispatch, segment.len(), |place| {
+                        place.copy_from_slice(segment);
+                        served.write(place);
+                    })
                 }
                 Step::Blit(launch) => self.blit(launch),
                 Step::CopyIn { dst, src, bytes } => {
@@ -235,12 +256,12 @@ impl GraphExec {
         let kernarg = device.system.pools.kernarg;
         let arguments =
             (bytes > 0).then(|| Block::new(call, device.hsa, kernarg, bytes, &[device.agent])).transpose()?;
-        let mut builder =
-            Builder { call, device, arguments, used: 0, staging: Vec::new(), segments: Vec::new() };
+        let (staging, segments, calls) = (Vec::new(), Vec::new(), OwnCalls::default());
+        let mut builder = Builder { call, device, arguments, used: 0, staging, segments, calls };
         recorded.levels().iter().try_for_each(|steps| builder.level(steps))?;
-        let Builder { arguments, mut staging, segments, .. } = builder;
+        let Builder { arguments, mut staging, segments, calls, .. } = builder;
         staging.extend(arguments);
-        Ok(GraphExec { device, segments, _blocks: staging })
+        Ok(GraphExec { device, segments, _blocks: staging, _calls: calls })
     }
 
     /// Launches it on a stream.
@@ -248,7 +269,7 @@ impl GraphExec {
         for (index, segment) in self.segments.iter().enumerate() {
             match segment {
                 Segment::Packets(packets) => enqueue.submit(packets)?,
-                Segment::Host(_) | Segment::Stage { .. } => {
+                Segment::Host(_) | Segment::Print(..) | Segment::Stage { .. } => {
                     let exec = Arc::clone(self);
                     enqueue.act(Box::new(move |status| exec.act(index, status)))?;
                 }
@@ -262,6 +283,7 @@ impl GraphExec {
     fn act(&self, segment: usize, status: DriverResult<()>) {
         match &self.segments[segment] {
             Segment::Host(node) => node.call(status),
+            Segment::Print(buffer, formats) => buffer.print(formats, &Printer::default()),
             Segment::Stage { to, from, bytes } if status.is_ok() => {
                 // SAFETY: staging memory of this graph, whose launches do not overlap, and memory that is accessible whenever the graph
                 // runs (the promise of who added the node).
