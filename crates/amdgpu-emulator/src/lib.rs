@@ -46,11 +46,11 @@ mod testing;
 
 pub use exec::level::SimdLevel;
 pub use host::config::{Interrupt, MachineConfig};
-pub use host::hostcall::{Printer, PrintfStream};
 pub use host::launch::{Dispatch, MAX_BLOCK, QueuePacket};
 pub use host::machine::Machine;
 pub use host::program::LoadedProgram;
 pub use host::run::DispatchStats;
+pub use kernel_services::{Printer, PrintfStream};
 pub use memory::address_space::{AddressSpace, MemoryUsage, RegionInfo};
 pub use memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 pub use memory::blocks::{BlockTable, Blocks};

@@ -52,7 +52,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "crates/hip-driver",
         &[
             "noop",
-            "captures, observer",
+            "captures, limits, observer",
             "activity, call, capability, capture, code, host, kinds, thread_number, types, value",
         ],
     ),
@@ -117,6 +117,18 @@ const CRATES: &[(&str, &[&str])] = &[
             "report",
         ],
     ),
+    (
+        "crates/hsa-driver",
+        &[
+            "driver",
+            "capture + event, work",
+            "blit + device + graph + host + marker + memory + module + queue + services + stream, properties",
+            "load, ring",
+            "functions, packet",
+            "abi",
+        ],
+    ),
+    ("crates/kernel-services", &["buffered, hostcall", "format, memory, printer"]),
     ("crates/hsa-dropin", &["functions", "hsa, smi", "abi, machine"]),
     (
         "crates/hiplaunch-capi",

@@ -123,6 +123,7 @@ pub(crate) mod agent_info {
     pub(crate) const MEMORY_WIDTH: u32 = 0xa007;
     pub(crate) const MEMORY_CLOCK_MHZ: u32 = 0xa008;
     pub(crate) const PRODUCT_NAME: u32 = 0xa009;
+    pub(crate) const MAX_WAVES_PER_CU: u32 = 0xa00a;
     pub(crate) const DOMAIN: u32 = 0xa00f;
     pub(crate) const MEMORY_AVAILABLE: u32 = 0xa015;
     /// `HSA_DEVICE_TYPE_CPU`, `HSA_DEVICE_TYPE_GPU`.
@@ -169,7 +170,8 @@ pub(crate) const MULTI_PRODUCER: u32 = 0;
 pub(crate) const BASE_PROFILE: u32 = 0;
 pub(crate) const DEFAULT_ROUNDING: u32 = 0;
 
-/// `HSA_SIGNAL_CONDITION_LT` and `HSA_WAIT_STATE_BLOCKED`.
+/// `HSA_SIGNAL_CONDITION_NE`, `HSA_SIGNAL_CONDITION_LT` and `HSA_WAIT_STATE_BLOCKED`.
+pub(crate) const NOT_EQUAL: u32 = 1;
 pub(crate) const LESS: u32 = 2;
 pub(crate) const BLOCKED: u32 = 0;
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,6 +16,7 @@ use crate::load::{self, Hsa};
 use crate::marker::Spare;
 use crate::memory::HostPools;
 use crate::queue::{Purpose, Queue};
+use crate::services::Services;
 use crate::stream::{Stream, StreamKind};
 use hip_driver::{DeviceId, DeviceProperties, DriverError, DriverResult, ErrorCode};
 
@@ -77,6 +79,7 @@ pub(crate) struct Device {
     /// The number of streams of the kind that the null stream waits for.
     blocking: AtomicUsize,
     blit: OnceCell<Blit>,
+    pub(crate) services: Services,
     /// What kernels are told of the first queue: its address, and its apertures.
     first_queue: OnceLock<(u64, [u32; 2])>,
     /// The names of the loaded kernels, by the address of their descriptors.
@@ -136,6 +139,7 @@ impl Device {
             null: OnceCell::new(),
             blocking: AtomicUsize::new(0),
             blit: OnceCell::new(),
+            services: Services::default(),
             first_queue: OnceLock::new(),
             names: Mutex::default(),
         })
@@ -413,12 +417,12 @@ pub(crate) unsafe extern "C" fn system_event(event: *const Event, devices: *mut 
     let event = unsafe { &*event };
     // SAFETY: the list of devices that was given with the callback, which lives forever.
     let devices = unsafe { &*devices.cast::<Vec<&'static Device>>() };
-    let _ = std::panic::catch_unwind(|| {
+    let _ = catch_unwind(AssertUnwindSafe(|| {
         let Some(device) = devices.iter().find(|device| device.agent == event.agent) else { return };
         match event.kind {
             MEMORY_FAULT_EVENT => device.memory_fault(event.address, event.reasons),
             kind => device.lose(ErrorCode::LAUNCH_FAILURE, format!("HSA reports an event of kind {kind}")),
         }
-    });
+    }));
     Status::SUCCESS
 }

@@ -7,17 +7,20 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use kernel_services::{Printer, PrintfFormats};
+
 use crate::blit::BlitLaunch;
 use crate::device::{Device, lock};
 use crate::marker::Marker;
 use crate::memory::Block;
 use crate::module::Extra;
 use crate::packet::{Dispatch, Packet};
+use crate::services::{Asked, OwnCalls, Printed, new_printf_buffer};
 use crate::stream::{Enqueue, Kept};
 use crate::{HsaDriver, belongs, stale};
 use hip_driver::{
-    CallKind, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostNode, KernelLaunch, RawGraph,
-    RawGraphExec, RawGraphNode, Work,
+    CallKind, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, HostNode, KernelLaunch,
+    RawGraph, RawGraphExec, RawGraphNode, Work,
 };
 
 /// The first byte of the handles of nodes. In other handles, that byte is the kind of the table.
@@ -45,8 +48,8 @@ unsafe impl Sync for HostTarget {}
 /// What a node does.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Runs a kernel with this kernarg segment.
-    Kernel(Dispatch, Box<[u8]>),
+    /// Runs a kernel with this kernarg segment, to which the addresses of what it asks for are added.
+    Kernel(Dispatch, Box<[u8]>, Option<Asked>),
     /// Copies, or fills.
     Blit(BlitLaunch),
     /// Copies memory that is not pinned to the device.
@@ -87,6 +90,8 @@ pub(crate) struct Graph {
 enum Segment {
     Packets(Vec<Packet>),
     Host(HostNode),
+    /// Prints what a kernel has left.
+    Print(Printed, Arc<PrintfFormats>),
     /// Copies memory that is not pinned to staging memory, or from there.
     Stage {
         to: HostTarget,
@@ -129,6 +134,8 @@ pub(crate) struct GraphExec {
     /// The kernels' nodes, in the order of their handles.
     places: Vec<Place>,
     _staging: Vec<Block>,
+    /// The calls of its kernels.
+    _calls: OwnCalls,
 }
 
 /// Numbers for the nodes of all graphs. No number is used twice.
@@ -182,13 +189,14 @@ struct Builder {
     staging: Vec<Block>,
     segments: Vec<Segment>,
     places: Vec<Place>,
+    calls: OwnCalls,
 }
 
 impl Step {
     /// The bytes of kernel arguments that it needs.
     fn argument_bytes(&self, call: &'static str, device: &'static Device) -> DriverResult<usize> {
         Ok(match self {
-            Step::Kernel(_, segment) => segment.len(),
+            Step::Kernel(_, segment, _) => segment.len(),
             Step::Blit(launch) => launch.dispatch().1,
             Step::CopyIn { .. } | Step::CopyOut { .. } => device.blit(call)?.copy(0, 0, 0).dispatch().1,
             Step::Host(_) => 0,
@@ -230,10 +238,25 @@ impl Builder {
         let (mut packets, mut behind, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
         for (node, step) in steps {
             let packet = match step {
-                Step::Kernel(dispatch, segment) => {
+                Step::Kernel(dispatch, segment, None) => {
                     let (at, bytes) = (self.used, segment.len());
                     kernels.push(Place { node: *node, segment: 0, packet: packets.len(), at, bytes });
                     self.packet(dispatch, segment.len(), |place| place.copy_from_slice(segment))
+                }
+                Step::Kernel(dispatch, segment, Some(asked)) => {
+                    let printf = match &asked.printf {
+                        Some((_, formats)) => {
+                            Some((new_printf_buffer(self.call, self.device)?, Arc::clone(formats)))
+                        }
+                        None => None,
+                    };
+                    let buffer = printf.as_ref().map(|(buffer, _)| buffer);
+                    let served = asked.serve(self.call, self.device, &self.calls, buffer)?;
+                    behind.extend(printf.map(|(buffer, formats)| Segment::Print(buffer, formats)));
+                    self.packet(dispatch, segment.len(), |place| {
+                        place.copy_from_slice(segment);
+                        served.write(place);
+                    })
                 }
                 Step::Blit(launch) => self.blit(launch),
                 Step::CopyIn { dst, src, bytes } => {
@@ -289,9 +312,10 @@ impl GraphExec {
             staging: Vec::new(),
             segments: Vec::new(),
             places: Vec::new(),
+            calls: OwnCalls::default(),
         };
         recorded.levels().iter().try_for_each(|steps| builder.level(steps))?;
-        let Builder { arguments, staging, segments, mut places, .. } = builder;
+        let Builder { arguments, staging, segments, mut places, calls, .. } = builder;
         places.sort_unstable_by_key(|place| place.node);
         let contents = Contents {
             segments,
@@ -300,7 +324,7 @@ impl GraphExec {
             current: 0,
             is_launched: false,
         };
-        Ok(GraphExec { device, contents: Mutex::new(contents), places, _staging: staging })
+        Ok(GraphExec { device, contents: Mutex::new(contents), places, _staging: staging, _calls: calls })
     }
 
     /// Launches it on a stream.
@@ -309,7 +333,7 @@ impl GraphExec {
         for (index, segment) in contents.segments.iter().enumerate() {
             match segment {
                 Segment::Packets(packets) => enqueue.submit(packets)?,
-                Segment::Host(_) | Segment::Stage { .. } => {
+                Segment::Host(_) | Segment::Print(..) | Segment::Stage { .. } => {
                     let exec = Arc::clone(self);
                     enqueue.act(Box::new(move |status| exec.act(index, status)))?;
                 }
@@ -364,9 +388,16 @@ impl GraphExec {
 
     /// Does what a segment has the host do.
     fn act(&self, segment: usize, status: DriverResult<()>) {
-        // The function is called without the lock.
-        let node = match &lock(&self.contents).segments[segment] {
-            Segment::Host(node) => Some(node.clone()),
+        // Without the lock: a function of the program is called, or text is written.
+        let behind: Option<HostFunc> = match &lock(&self.contents).segments[segment] {
+            Segment::Host(node) => {
+                let node = node.clone();
+                Some(Box::new(move |status| node.call(status)))
+            }
+            Segment::Print(buffer, formats) => {
+                let (buffer, formats) = (Arc::clone(buffer), Arc::clone(formats));
+                Some(Box::new(move |_| buffer.print(&formats, &Printer::default())))
+            }
             Segment::Stage { to, from, bytes } if status.is_ok() => {
                 // SAFETY: staging memory of this graph, whose launches do not overlap, and memory that is accessible whenever the graph
                 // runs (the promise of who added the node).
@@ -375,8 +406,8 @@ impl GraphExec {
             }
             Segment::Stage { .. } | Segment::Packets(_) => None,
         };
-        if let Some(node) = node {
-            node.call(status);
+        if let Some(act) = behind {
+            act(status);
         }
     }
 }
@@ -505,6 +536,13 @@ impl HsaDriver {
         // SAFETY: a live kernel, as the caller of `graph_update` guarantees.
         let function = unsafe { crate::work::function(launch) };
         let explicit = function.check(call, launch)?;
+        if function.asked.is_some() {
+            let detail = format!(
+                "kernel {}: its calls of the host belong to the graph; instantiate it again",
+                function.signature.name
+            );
+            return Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail));
+        }
         let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
         let dispatch = function.dispatch(grid, block, dynamic_lds, Extra::default());
         let fill = function.filler(explicit, grid, block, dynamic_lds, Extra::default(), target);

@@ -15,6 +15,11 @@
 //! Each stream has 256 KiB of memory for them, in which it goes round; a marker behind each quarter says when it is free again. The hidden arguments are
 //! filled as HIP fills them, of code objects from version 4 to 6.
 //!
+//! # Calls of kernels
+//!
+//! The first kernel that calls the host (`printf`, `assert`, `malloc`) gets its queue a buffer for calls, and its device a thread that serves them.
+//! Text goes to the process's standard output and error. `printf` that fills a buffer is printed when its kernel has ended, before the stream's next work.
+//!
 //! # Copies
 //!
 //! Up to 1 MiB, kernels copy, in the stream's queue; more is copied by the device's engines, between two barriers. Host memory that is not pinned is
@@ -38,7 +43,7 @@
 //! * **Faults** of a kernel or of a queue lose the device: each later call fails with a [sticky](hip_driver::ErrorCode::is_sticky) code, and the detail
 //!   names the address and the kernels in flight. Other devices go on. A new process is needed.
 //! * **Forked children** get [`NOT_INITIALIZED`](hip_driver::ErrorCode::NOT_INITIALIZED) from every call.
-//! * **Not there**: memory that other processes open, allocation in stream order, `printf`, `assert` and `malloc` of kernels, images. Each is a named error.
+//! * **Not there**: memory that other processes open, allocation in stream order, images. Each is a named error.
 
 mod abi;
 mod blit;
@@ -57,6 +62,7 @@ mod packet;
 mod properties;
 mod queue;
 mod ring;
+mod services;
 mod stream;
 mod work;
 

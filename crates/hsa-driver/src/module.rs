@@ -2,13 +2,15 @@
 
 use std::ffi::{CString, c_void};
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use code_object::{CodeObject, HiddenArg, KernelKind, KernelSignature, ValueKind};
+use kernel_services::PrintfFormats;
 
 use crate::abi::{BASE_PROFILE, DEFAULT_ROUNDING, Executable, Loaded, Reader, Symbol, symbol_info};
 use crate::device::Device;
 use crate::packet::Dispatch;
+use crate::services::{Asked, serving};
 use hip_driver::limits::configuration_fault;
 use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, KernelLaunch};
 
@@ -24,6 +26,7 @@ pub(crate) struct Module {
     reader: Reader,
     /// By the index of the kernel in the code object.
     functions: Box<[OnceLock<Function>]>,
+    formats: OnceLock<Arc<PrintfFormats>>,
 }
 
 /// A hidden argument of a kernel.
@@ -43,6 +46,8 @@ pub(crate) struct Function {
     private: u32,
     explicit_bytes: usize,
     hidden: Box<[Hidden]>,
+    /// What it asks the host for; `None` for nothing.
+    pub(crate) asked: Option<Asked>,
 }
 
 /// What a launch has beside what a kernel's caller says.
@@ -71,7 +76,9 @@ impl Module {
         })?;
         let functions = object.kernels().iter().map(|_| OnceLock::new()).collect();
         // From here on, dropping it frees what there is.
-        let mut module = Module { device, object, executable: Executable::default(), reader, functions };
+        let formats = OnceLock::new();
+        let mut module =
+            Module { device, object, executable: Executable::default(), reader, functions, formats };
         module.make_executable().map_err(|(function, status)| {
             let detail = format!("{function}: {}", hsa.describe(status));
             DriverError::with_detail(call, ErrorCode::SHARED_OBJECT_INIT_FAILED, detail)
@@ -114,7 +121,12 @@ impl Module {
             stream.enqueue(call, |enqueue| {
                 let dispatch = function.dispatch([1; 3], [1; 3], 0, Extra::default());
                 let fill = function.filler(&[], [1; 3], [1; 3], 0, Extra::default(), enqueue.device());
-                enqueue.launch(&dispatch, function.kernarg_bytes(), fill)
+                serving(enqueue, function, None, |enqueue, served| {
+                    enqueue.launch(&dispatch, function.kernarg_bytes(), |segment| {
+                        fill(segment);
+                        served.write(segment);
+                    })
+                })
             })?;
         }
         let ran = stream.synchronize(call);
@@ -173,15 +185,28 @@ impl Module {
             ValueKind::Hidden(kind) => Some(Hidden { kind, at: argument.offset, size: argument.size }),
             _ => None,
         });
+        let hidden: Box<[Hidden]> = hidden.collect();
+        let asked = self.asked(&hidden);
         let function = Function {
             device: self.device,
             object,
             private: if is_dynamic { private.max(DYNAMIC_STACK) } else { private },
             explicit_bytes: signature.explicit_size() as usize,
-            hidden: hidden.collect(),
+            hidden,
+            asked,
             signature,
         };
         Ok(place.get_or_init(|| function))
+    }
+
+    /// What a kernel asks the host for by its hidden arguments.
+    fn asked(&self, hidden: &[Hidden]) -> Option<Asked> {
+        let find = |kind| hidden.iter().find(|hidden| hidden.kind == kind).map(|hidden| hidden.at as usize);
+        let formats = || Arc::new(PrintfFormats::read(self.object.printf_formats()));
+        let printf =
+            find(HiddenArg::PrintfBuffer).map(|at| (at, Arc::clone(self.formats.get_or_init(formats))));
+        let (hostcall, heap) = (find(HiddenArg::HostcallBuffer), find(HiddenArg::HeapV1));
+        (hostcall.is_some() || heap.is_some() || printf.is_some()).then_some(Asked { hostcall, heap, printf })
     }
 
     pub(crate) fn global(&self, call: &'static str, name: &str) -> DriverResult<(DevicePtr, usize)> {
@@ -322,7 +347,7 @@ impl Function {
             HiddenArg::SharedBase => device.apertures()[0].into(),
             HiddenArg::PrivateBase => device.apertures()[1].into(),
             HiddenArg::QueuePtr => device.queue_address(),
-            // Offsets are 0 in HIP; there is no device queue.
+            // Offsets are 0 in HIP; there is no device queue. `serving` gives the addresses of what the kernel asks the host for.
             _ => return None,
         })
     }

@@ -1,6 +1,7 @@
 //! A queue of HSA's, to which any number of streams submit.
 
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -9,6 +10,7 @@ use crate::device::Device;
 use crate::load::Hsa;
 use crate::packet::{PACKET_BYTES, Packet};
 use crate::ring::{Slots, Stopped, submit};
+use crate::services::OwnCalls;
 use hip_driver::{DriverError, DriverResult};
 
 /// The packets of a queue.
@@ -41,6 +43,8 @@ pub(crate) struct Queue {
     /// A read index that was seen.
     left: AtomicU64,
     pub(crate) purpose: Purpose,
+    /// The calls of its kernels.
+    pub(crate) calls: OwnCalls,
 }
 
 // SAFETY: HSA's queues of many producers are made for any thread: the ring's places are written by those that have reserved them, and the indices and
@@ -84,15 +88,8 @@ impl Queue {
         }
         // SAFETY: a live queue, whose header does not change.
         let (base, doorbell, size) = unsafe { ((*header).base, (*header).doorbell, (*header).size) };
-        Ok(Queue {
-            device,
-            header,
-            base: base.cast(),
-            doorbell,
-            size: size.into(),
-            left: AtomicU64::new(0),
-            purpose,
-        })
+        let (base, size, left, calls) = (base.cast(), size.into(), AtomicU64::new(0), OwnCalls::default());
+        Ok(Queue { device, header, base, doorbell, size, left, purpose, calls })
     }
 
     fn hsa(&self) -> &'static Hsa {
@@ -227,5 +224,5 @@ impl Slots for Queue {
 unsafe extern "C" fn failed(status: Status, queue: *mut QueueHeader, data: *mut c_void) {
     // SAFETY: the device that was given with the callback, which lives forever.
     let device: &'static Device = unsafe { &*data.cast::<Device>() };
-    let _ = std::panic::catch_unwind(|| device.queue_failed(status, queue));
+    let _ = catch_unwind(AssertUnwindSafe(|| device.queue_failed(status, queue)));
 }

@@ -17,6 +17,7 @@ use crate::marker::Marker;
 use crate::memory::Block;
 use crate::packet::{Dispatch, Packet};
 use crate::queue::{Purpose, Queue};
+use crate::services::{Printed, new_printf_buffer};
 use hip_driver::{DriverResult, HostFunc};
 
 /// The bytes of kernel arguments and of small copies that a stream has in flight.
@@ -94,6 +95,8 @@ pub(crate) struct State {
     is_ahead: bool,
     last: Option<Marker>,
     host: Option<HostThread>,
+    /// What kernels print to that leave it for the host to read.
+    printf: Option<Printed>,
 }
 
 /// A stream of a device.
@@ -130,6 +133,7 @@ impl Stream {
             is_ahead: false,
             last: None,
             host: None,
+            printf: None,
         };
         Ok(Arc::new(Stream {
             device,
@@ -293,6 +297,11 @@ impl Enqueue<'_> {
         self.stream.device
     }
 
+    /// The queue that the stream's packets go to.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.state.queue
+    }
+
     /// Puts packets in, behind all that the stream has enqueued.
     #[inline]
     pub(crate) fn submit(&mut self, packets: &[Packet]) -> DriverResult<()> {
@@ -415,16 +424,31 @@ impl Enqueue<'_> {
     /// Has the stream's own thread do something when all work so far has ended, and the stream wait for it. The stream gets a queue of its own,
     /// as others shall not stand still.
     pub(crate) fn act(&mut self, action: HostFunc) -> DriverResult<()> {
-        self.leave_shared_queue()?;
-        if self.state.host.is_none() {
-            self.state.host = Some(HostThread::start(self.call, self.device())?);
-        }
+        self.prepare_act()?;
         let after = self.mark()?;
         let done = self.wait_for_new()?;
         if let Some(host) = &self.state.host {
             host.send(after, done, action);
         }
         Ok(())
+    }
+
+    /// Makes what [`act`](Self::act) needs: the queue and the thread.
+    pub(crate) fn prepare_act(&mut self) -> DriverResult<()> {
+        self.leave_shared_queue()?;
+        if self.state.host.is_none() {
+            self.state.host = Some(HostThread::start(self.call, self.device())?);
+        }
+        Ok(())
+    }
+
+    /// The stream's printf buffer. The stream waits until it is printed before the next kernel.
+    pub(crate) fn printf_buffer(&mut self) -> DriverResult<Printed> {
+        if let Some(buffer) = &self.state.printf {
+            return Ok(Arc::clone(buffer));
+        }
+        let buffer = new_printf_buffer(self.call, self.device())?;
+        Ok(Arc::clone(self.state.printf.insert(buffer)))
     }
 
     fn leave_shared_queue(&mut self) -> DriverResult<()> {

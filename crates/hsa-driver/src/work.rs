@@ -10,6 +10,7 @@ use crate::host::wait_for_value;
 use crate::memory::Block;
 use crate::module::{Extra, Function};
 use crate::packet::Packet;
+use crate::services::{Served, serving};
 use crate::stream::{Enqueue, Kept, MOST_ARGUMENT_BYTES, Stream};
 use hip_driver::{
     DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, ValueWidth, Work, limits,
@@ -72,7 +73,8 @@ impl HsaDriver {
                 let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
                 let mut segment = vec![0; function.kernarg_bytes()].into_boxed_slice();
                 function.filler(explicit, grid, block, dynamic_lds, Extra::default(), device)(&mut segment);
-                Step::Kernel(function.dispatch(grid, block, dynamic_lds, Extra::default()), segment)
+                let dispatch = function.dispatch(grid, block, dynamic_lds, Extra::default());
+                Step::Kernel(dispatch, segment, function.asked.clone())
             }
             Work::CopyToDevice { dst, src, bytes } if bytes > 0 => {
                 check_host(call, src)?;
@@ -302,7 +304,14 @@ fn launch_kernel(
     let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
     let dispatch = function.dispatch(grid, block, dynamic_lds, extra);
     let fill = function.filler(explicit, grid, block, dynamic_lds, extra, stream.device);
-    stream.enqueue(call, |enqueue| enqueue.launch(&dispatch, function.kernarg_bytes(), fill))
+    stream.enqueue(call, |enqueue| {
+        serving(enqueue, function, None, |enqueue, served| {
+            enqueue.launch(&dispatch, function.kernarg_bytes(), |segment| {
+                fill(segment);
+                served.write(segment);
+            })
+        })
+    })
 }
 
 /// Launches a kernel whose workgroups wait for each other, on the device's queue for such ones.
@@ -328,7 +337,7 @@ fn launch_cooperative(
     let dispatch = function.dispatch(grid, block, dynamic_lds, extra);
     let queue = device.cooperative_queue(call)?;
     let prepare = device.blit(call)?.gws_init(workgroups as u32);
-    stream.enqueue(call, |enqueue| {
+    let launch = |enqueue: &mut Enqueue<'_>, served: Served| {
         let mut packets = Vec::new();
         if let Some(prepare) = prepare {
             packets.push(packet_of(enqueue, &prepare)?);
@@ -338,6 +347,7 @@ fn launch_cooperative(
         // SAFETY: `bytes` bytes that this packet alone has until it has run.
         let segment = unsafe { std::slice::from_raw_parts_mut(kernarg, bytes) };
         function.filler(explicit, grid, block, dynamic_lds, extra, device)(segment);
+        served.write(segment);
         packets.push(Packet::dispatch(&dispatch, kernarg.addr() as u64));
         enqueue.submit_elsewhere(&queue, |done| {
             if let Some(last) = packets.last_mut() {
@@ -345,7 +355,8 @@ fn launch_cooperative(
             }
             packets
         })
-    })
+    };
+    stream.enqueue(call, |enqueue| serving(enqueue, function, Some(&queue), launch))
 }
 
 /// The packet of a launch, with its arguments.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use kernel_services::Printer;
+
 use crate::exec::level::SimdLevel;
-use crate::host::hostcall::Printer;
 use crate::memory::bounds::Bounds;
 use crate::memory::grain::FineGrainedAtomics;
 use crate::observe::InstructionTrace;

@@ -10,11 +10,12 @@ use code_object::occupancy::{self, LdsCapacity, Occupancy};
 use code_object::{
     FeatureSetting, HiddenArg, KernelDescriptor, KernelSignature, TargetId, ValueKind, WorkitemIds,
 };
+use kernel_services::Printer;
 
 use crate::exec::inst::{Code, Host};
 use crate::host::config::{Interrupt, MachineConfig};
-use crate::host::hostcall::{Hostcall, PRINTF_SIZE, Printer, PrintfBuffer};
 use crate::host::program;
+use crate::host::services::{self, PRINTF_BYTES, Print};
 use crate::host::spin::VectorCount;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SCRATCH_BASE, SHARED_BASE_HI};
 use crate::memory::bounds::Bounds;
@@ -204,7 +205,7 @@ struct OwnMemory {
     layout: Layout,
     places: Places,
     host: Option<Arc<dyn Host>>,
-    printf: Option<PrintfBuffer>,
+    printf: Option<Print>,
 }
 
 impl OwnMemory {
@@ -257,19 +258,12 @@ impl OwnMemory {
         let hostcall_at = KERNARG + kernarg_len;
         let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
         let calls_host = k.hidden_arg(HiddenArg::HostcallBuffer).is_some();
-        let printf_at = hostcall_at + if calls_host { Hostcall::size(all_waves) } else { 0 };
+        let printf_at = hostcall_at + if calls_host { services::hostcall_bytes(all_waves) } else { 0 };
         let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
-        let printf_len = if prints { PRINTF_SIZE } else { 0 };
+        let printf_len = if prints { PRINTF_BYTES } else { 0 };
         let block = Arc::new(DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
-        let printf = prints.then(|| {
-            let formats = program.object().printf_formats();
-            PrintfBuffer::new(Arc::clone(&block), printf_at, printer.clone(), formats)
-        });
-        let host = calls_host.then(|| {
-            let space = Arc::clone(space);
-            Arc::new(Hostcall::new(Arc::clone(&block), hostcall_at, all_waves, space, printer))
-                as Arc<dyn Host>
-        });
+        let printf = prints.then(|| services::printing(&block, printf_at, program.object(), printer.clone()));
+        let host = calls_host.then(|| services::hostcalls(&block, hostcall_at, all_waves, space, printer));
         let has_heap = k.hidden_arg(HiddenArg::HeapV1).is_some();
         let heap = if has_heap { space.device_heap()? } else { 0 };
         Ok(OwnMemory {
@@ -364,7 +358,7 @@ pub(crate) struct DispatchSetup {
     pub(crate) host: Option<Arc<dyn Host>>,
     /// Ends the dispatch from another thread.
     pub(crate) interrupt: Interrupt,
-    pub(crate) printf: Option<PrintfBuffer>,
+    pub(crate) printf: Option<Print>,
     /// The index of the first instruction.
     entry: u32,
     user_sgprs: Vec<u32>,

@@ -3,7 +3,6 @@
 
 pub(crate) mod config;
 mod float_environment;
-pub(crate) mod hostcall;
 mod images;
 pub(crate) mod launch;
 #[cfg(test)]
@@ -13,5 +12,6 @@ pub(crate) mod notices;
 pub(crate) mod program;
 pub(crate) mod run;
 mod schedule;
+mod services;
 mod spin;
 pub(crate) mod workgroup;

@@ -360,8 +360,8 @@ impl Job {
 
     /// Prints what the kernel has written to its printf buffer. Must be called after [`wait`](Self::wait).
     pub(crate) fn print(&self) {
-        let Some(printf) = &self.setup.printf else { return };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| printf.print())) {
+        let Some(print) = &self.setup.printf else { return };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(print)) {
             lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
         }
     }

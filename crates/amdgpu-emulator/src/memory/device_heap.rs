@@ -1,14 +1,9 @@
 //! The heap of the device's `malloc`, from code object version 5 on.
-//!
-//! Older kernels have it in a variable of their code object. These are given its address as the argument `hidden_heap_v1`, so that all
-//! kernels of a device share one (ROCm's device library, `dm.cl`; ROCclr, `Device::HeapBufferSize`). It only has the lists of slabs,
-//! whose memory comes from the host.
+
+use kernel_services::HEAP_BYTES;
 
 use crate::Result;
 use crate::memory::AddressSpace;
-
-/// The size that ROCclr gives the heap in bytes.
-const SIZE: u64 = 128 << 10;
 
 impl AddressSpace {
     /// Returns the address of the device's heap. The first call allocates it, zeroed: without slabs, it asks the host for the first one.
@@ -20,8 +15,8 @@ impl AddressSpace {
         if let Some(address) = *heap {
             return Ok(address);
         }
-        let address = self.alloc(SIZE, 0)?;
-        self.count_as_written(address, SIZE);
+        let address = self.alloc(HEAP_BYTES, 0)?;
+        self.count_as_written(address, HEAP_BYTES);
         Ok(*heap.insert(address))
     }
 }

@@ -292,8 +292,8 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::buffered::words;
     use super::printf;
+    use crate::buffered::words;
 
     #[derive(Clone)]
     enum Arg {

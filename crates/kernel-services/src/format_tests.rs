@@ -4,8 +4,8 @@ use std::ffi::{CString, c_char, c_int};
 
 use proptest::prelude::*;
 
-use super::buffered::words;
-use super::format::printf;
+use crate::buffered::words;
+use crate::format::printf;
 
 /// A conversion specification without length and conversion, and the arguments of its asterisks.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ fn host(format: &str, stars: &[c_int], argument: Argument<'_>) -> Vec<u8> {
     }
 }
 
-/// Formats one conversion with the emulator's `printf`.
+/// Formats one conversion with ours.
 fn ours(format: &str, stars: &[c_int], argument: Argument<'_>) -> Vec<u8> {
     let mut message = words(format.as_bytes());
     message.extend(stars.iter().map(|star| u64::from(star.cast_unsigned())));

@@ -13,6 +13,8 @@ pub enum PrintfStream {
     Stderr,
 }
 
+type Print = dyn Fn(PrintfStream, &[u8]) + Send + Sync;
+
 /// A function that receives the text that kernels print.
 ///
 /// The default writes it to the process's standard output and error immediately.
@@ -22,14 +24,18 @@ pub enum PrintfStream {
 /// appear before it. On other systems the default takes the locks, and a program that holds one while it waits for such
 /// a kernel waits forever.
 #[derive(Clone)]
-pub struct Printer(pub(super) Arc<dyn Fn(PrintfStream, &[u8]) + Send + Sync>);
+pub struct Printer(Arc<Print>);
 
 impl Printer {
-    /// Creates a printer that calls `print` with the text of each `printf`. Any thread that runs the kernel may call
-    /// it, and several may call it at the same time. If it panics, the dispatch fails with
-    /// [`Error::Incomplete`](crate::Error::Incomplete).
+    /// Creates a printer that calls `print` with the text of each `printf`. Any thread that serves kernels may call it, and several may call it
+    /// at the same time. If it panics in the emulator, the dispatch fails with its `Error::Incomplete`.
     pub fn new(print: impl Fn(PrintfStream, &[u8]) + Send + Sync + 'static) -> Printer {
         Printer(Arc::new(print))
+    }
+
+    /// Prints a text.
+    pub fn print(&self, stream: PrintfStream, text: &[u8]) {
+        (self.0)(stream, text);
     }
 }
 

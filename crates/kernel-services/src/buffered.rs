@@ -1,4 +1,4 @@
-//! `printf` to a buffer that is read when the dispatch has ended: OpenCL's, and HIP's with `-mprintf-kind=buffered`.
+//! `printf` to a buffer that is read when the kernel has ended: OpenCL's, and HIP's with `-mprintf-kind=buffered`.
 //!
 //! The buffer begins with two dwords: the number of bytes in use, and the buffer's size. A lane reserves bytes with an
 //! atomic operation (`__printf_alloc` of ROCm's device library) and writes a record, which begins with a dword:
@@ -9,30 +9,31 @@
 //!   AMDGPUEmitPrintf.cpp).
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
-use super::format;
-use super::printer::{Printer, PrintfStream};
-use crate::memory::DispatchMemory;
+use crate::format;
+use crate::memory::SharedMemory;
+use crate::printer::{Printer, PrintfStream};
 
-/// The size of the buffer in bytes. Text that doesn't fit is not printed; `printf` then returns an error to the kernel.
-pub(crate) const SIZE: u64 = 4 << 20;
 /// The size of the two dwords at the start, in bytes.
 const HEADER: usize = 8;
-/// The largest text of a dispatch in bytes. Otherwise a faulty format could print without limit.
+/// The largest text of a kernel in bytes. Otherwise a faulty format could print without limit.
 const MAX_TEXT: usize = 64 << 20;
 /// The largest number of elements of an OpenCL vector.
 const MAX_LANES: usize = 16;
 
-/// The printf buffer of one dispatch, in the dispatch's own memory.
-pub(crate) struct PrintfBuffer {
-    block: Arc<DispatchMemory>,
+/// A buffer in which a kernel leaves what it prints.
+pub struct PrintfBuffer<M> {
+    memory: Arc<M>,
     base: u64,
-    printer: Printer,
-    formats: Formats,
 }
 
-/// The formats of a code object.
+/// The formats of a code object, which its metadata lists.
+#[derive(Debug)]
+pub struct PrintfFormats(Formats);
+
+#[derive(Debug)]
 enum Formats {
     /// OpenCL's formats, by number.
     OpenCl(HashMap<u32, OpenCl>),
@@ -40,40 +41,63 @@ enum Formats {
     Hip(HashMap<u64, Vec<u8>>),
 }
 
+#[derive(Debug)]
 struct OpenCl {
     /// The size of each argument in bytes.
     sizes: Vec<usize>,
     text: Vec<u8>,
 }
 
-impl PrintfBuffer {
-    /// Creates the buffer at `base` in `block`, which has to contain all [`SIZE`] bytes.
-    pub(crate) fn new<'a>(
-        block: Arc<DispatchMemory>,
-        base: u64,
-        printer: Printer,
-        formats: impl Iterator<Item = &'a [u8]>,
-    ) -> PrintfBuffer {
-        block.range().write_bytes(base + 4, &(SIZE as u32).to_le_bytes());
-        PrintfBuffer { block, base, printer, formats: Formats::read(formats) }
+impl<M: SharedMemory> PrintfBuffer<M> {
+    /// The size of the buffer in bytes: ROCclr's. Text that doesn't fit is not printed; `printf` then returns an error to the kernel.
+    pub const SIZE: u64 = 4 << 20;
+
+    /// Creates an empty buffer at `base` in `memory`, which has to contain all [`SIZE`](Self::SIZE) bytes.
+    pub fn new(memory: Arc<M>, base: u64) -> PrintfBuffer<M> {
+        let buffer = PrintfBuffer { memory, base };
+        buffer.empty();
+        buffer
     }
 
-    /// Prints what the kernel has written. Must be called when the kernel has ended.
-    pub(crate) fn print(&self) {
-        let w = self.block.range();
-        let taken = w.load_u32(self.base).unwrap_or(0);
-        let mut bytes = vec![0; (taken as usize).min(SIZE as usize - HEADER)];
-        w.read_bytes(self.base + HEADER as u64, &mut bytes);
+    /// The address that kernels are given.
+    pub fn address(&self) -> u64 {
+        self.base
+    }
+
+    /// Prints what a kernel has written, and empties the buffer for the next. Must be called when the kernel has ended.
+    pub fn print(&self, formats: &PrintfFormats, printer: &Printer) {
+        let mut taken = [0; 4];
+        self.memory.read(self.base, &mut taken);
+        let mut bytes = vec![0; (u32::from_le_bytes(taken) as usize).min(Self::SIZE as usize - HEADER)];
+        self.memory.read(self.base + HEADER as u64, &mut bytes);
+        self.empty();
         let mut rest = &bytes[..];
         let mut printed = 0usize;
-        while let Some((stream, text, size)) = self.formats.record(rest) {
+        while let Some((stream, text, size)) = formats.0.record(rest) {
             printed += text.len();
             if printed > MAX_TEXT {
                 break;
             }
-            (self.printer.0)(stream, &text);
+            printer.print(stream, &text);
             rest = rest.get(size..).unwrap_or_default();
         }
+    }
+
+    fn empty(&self) {
+        self.memory.write(self.base, &(Self::SIZE << 32).to_le_bytes());
+    }
+}
+
+impl PrintfFormats {
+    /// Reads the formats of a code object's metadata (`amdhsa.printf`).
+    pub fn read<'a>(list: impl Iterator<Item = &'a [u8]>) -> PrintfFormats {
+        PrintfFormats(Formats::read(list))
+    }
+}
+
+impl<M> fmt::Debug for PrintfBuffer<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PrintfBuffer").field("base", &self.base).finish_non_exhaustive()
     }
 }
 
@@ -221,7 +245,7 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// Returns the words of a string with a 0 after it, padded to whole words.
-pub(super) fn words(text: &[u8]) -> Vec<u64> {
+pub(crate) fn words(text: &[u8]) -> Vec<u64> {
     let mut text = text.to_vec();
     text.push(0);
     text.chunks(8).map(word).collect()
