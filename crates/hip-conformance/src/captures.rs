@@ -462,6 +462,9 @@ pub(crate) fn a_stream_of_another_device_stays_out_of_a_capture(rig: &Rig) {
     if !rig.has(Capability::StreamCapture) || matches!(rig.subject, Subject::Hip { .. }) {
         return;
     }
+    if !rig.has_second_device() {
+        return;
+    }
     let (stream, other, event) = (rig.stream(), rig.stream_on(D1), rig.event());
     begin(rig, stream, CaptureMode::Global);
     rig.record(event, stream);

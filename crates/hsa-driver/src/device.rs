@@ -1,50 +1,27 @@
-//! A device: its queues, its streams, and the fault by which it was lost, if there was one.
+//! A device: a GPU with its queues and streams.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::c_void;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use once_cell::sync::OnceCell;
 
-use crate::abi::{Agent, Event, MEMORY_FAULT_EVENT, Pool, QueueHeader, Status, agent_info, pool_info};
+use crate::abi::{Event, MEMORY_FAULT_EVENT, QueueHeader, Status};
 use crate::blit::Blit;
-use crate::load::{self, Hsa};
-use crate::marker::Spare;
-use crate::memory::HostPools;
+use crate::gpu::{Fault, Gpu, lock};
 use crate::queue::{Purpose, Queue};
 use crate::services::Services;
 use crate::stream::{Stream, StreamKind};
-use hip_driver::{DeviceId, DeviceProperties, DriverError, DriverResult, ErrorCode};
+use hip_driver::{DriverError, DriverResult, ErrorCode};
 
 /// The queues that streams share: as many as a GPU of AMD's runs at the same time with HIP (`GPU_MAX_HW_QUEUES`).
 const SHARED_QUEUES: usize = 4;
 /// The queues of streams that may stand still. Beyond, such streams share.
 const OWN_QUEUES: usize = 32;
-
-/// Locks a mutex; what a panic left is as good as ever.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What all devices share.
-#[derive(Debug)]
-pub(crate) struct System {
-    pub(crate) hsa: &'static Hsa,
-    pub(crate) cpu: Agent,
-    pub(crate) gpus: Vec<Agent>,
-    pub(crate) pools: HostPools,
-}
-
-/// The fault by which a device was lost.
-#[derive(Debug)]
-struct Fault {
-    code: ErrorCode,
-    text: String,
-}
 
 /// The queues of a device.
 #[derive(Debug, Default)]
@@ -61,17 +38,8 @@ struct Queues {
 /// A device. It lives forever.
 #[derive(Debug)]
 pub(crate) struct Device {
-    pub(crate) id: DeviceId,
-    pub(crate) agent: Agent,
-    pub(crate) hsa: &'static Hsa,
-    pub(crate) system: &'static System,
-    pub(crate) properties: DeviceProperties,
-    /// The pool of the device's own memory.
-    pub(crate) pool: Pool,
-    pub(crate) most_packets: u32,
-    pub(crate) spare: Spare,
-    lost: AtomicBool,
-    fault: OnceLock<Fault>,
+    pub(crate) gpu: Gpu,
+    pub(crate) services: Services,
     queues: Mutex<Queues>,
     /// All streams that have work, or may get some.
     streams: Mutex<Vec<Arc<Stream>>>,
@@ -79,11 +47,6 @@ pub(crate) struct Device {
     /// The number of streams of the kind that the null stream waits for.
     blocking: AtomicUsize,
     blit: OnceCell<Blit>,
-    pub(crate) services: Services,
-    /// What kernels are told of the first queue: its address, and its apertures.
-    first_queue: OnceLock<(u64, [u32; 2])>,
-    /// The names of the loaded kernels, by the address of their descriptors.
-    names: Mutex<HashMap<u64, Arc<str>>>,
 }
 
 thread_local! {
@@ -100,84 +63,33 @@ impl Drop for OwnStream {
     }
 }
 
-impl System {
-    /// Finds the agents.
-    pub(crate) fn new(hsa: &'static Hsa) -> Result<System, String> {
-        let agents =
-            hsa.agents().map_err(|status| format!("hsa_iterate_agents: {}", hsa.describe(status)))?;
-        let cpu = agents.iter().copied().find(|agent| hsa.is_cpu(*agent)).ok_or("HSA names no host")?;
-        let pool = |flags| hsa.find_pool(cpu, flags).map(|(pool, _)| pool);
-        let fine = pool(pool_info::FINE_GRAINED).ok_or("the host has no fine-grained memory pool")?;
-        let kernarg = pool(pool_info::KERNARG).ok_or("the host has no pool for kernel arguments")?;
-        let gpus = agents.into_iter().filter(|agent| hsa.is_gpu(*agent)).collect();
-        Ok(System { hsa, cpu, gpus, pools: HostPools { fine, kernarg } })
+impl Deref for Device {
+    type Target = Gpu;
+
+    fn deref(&self) -> &Gpu {
+        &self.gpu
     }
 }
 
 impl Device {
-    pub(crate) fn new(system: &'static System, id: DeviceId, agent: Agent) -> DriverResult<Device> {
-        let hsa = system.hsa;
-        let pool = hsa.find_pool(agent, pool_info::COARSE_GRAINED);
-        let pool = pool.or_else(|| hsa.find_pool(agent, pool_info::FINE_GRAINED));
-        let (pool, bytes) = pool.ok_or_else(|| {
-            let detail = format!("{id} has no memory pool");
-            DriverError::with_detail("hipGetDeviceCount", ErrorCode::INVALID_DEVICE, detail)
-        })?;
-        Ok(Device {
-            id,
-            agent,
-            hsa,
-            system,
-            properties: hsa.properties(agent, bytes)?,
-            pool,
-            most_packets: hsa.agent(agent, agent_info::QUEUE_MAX_SIZE).unwrap_or(4096),
-            spare: Spare::default(),
-            lost: AtomicBool::new(false),
-            fault: OnceLock::new(),
+    pub(crate) fn new(gpu: Gpu) -> Device {
+        Device {
+            gpu,
+            services: Services::default(),
             queues: Mutex::default(),
             streams: Mutex::default(),
             null: OnceCell::new(),
             blocking: AtomicUsize::new(0),
             blit: OnceCell::new(),
-            services: Services::default(),
-            first_queue: OnceLock::new(),
-            names: Mutex::default(),
-        })
+        }
     }
 
     // Faults.
 
-    #[inline]
-    pub(crate) fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Acquire)
-    }
-
-    /// Fails if the device is lost, or this process is a child of the one that opened it.
-    #[inline]
-    pub(crate) fn check(&self, call: &'static str) -> DriverResult<()> {
-        if load::is_forked_child() {
-            return Err(load::forked(call));
-        }
-        if self.is_lost() { Err(self.fault(call)) } else { Ok(()) }
-    }
-
-    /// The error of a call on a lost device.
-    #[cold]
-    pub(crate) fn fault(&self, call: &'static str) -> DriverError {
-        match self.fault.get() {
-            Some(fault) => DriverError::with_detail(call, fault.code, &*fault.text),
-            None => DriverError::with_detail(call, ErrorCode::LAUNCH_FAILURE, "the queue has stopped"),
-        }
-    }
-
-    /// Marks the device as lost: every later call fails with `code`, and all that waits for its work goes on. Only the first fault is kept.
+    /// Marks the device as lost, and has all that waits for its work go on.
     fn lose(&self, code: ErrorCode, text: String) {
-        if self.fault.set(Fault { code, text }).is_err() {
+        if !self.gpu.lose(Fault { code, text }) {
             return;
-        }
-        self.lost.store(true, Ordering::Release);
-        if let Some(fault) = self.fault.get() {
-            log::error!("{} is lost: {}: {}", self.id, fault.code, fault.text);
         }
         // Streams of other devices may wait for its markers. Not on this thread: a stream may be locked by a call that waits for HSA.
         let streams = lock(&self.streams).clone();
@@ -222,28 +134,6 @@ impl Device {
         self.lose(ErrorCode::ILLEGAL_ADDRESS, text);
     }
 
-    /// What was in flight, in words.
-    fn in_flight(&self, kernels: &[u64]) -> String {
-        let names = lock(&self.names);
-        let mut known: Vec<&str> =
-            kernels.iter().filter_map(|object| names.get(object)).map(|name| &**name).collect();
-        known.dedup();
-        match known.len() {
-            0 => String::new(),
-            more @ 9.. => format!("; {more} kernels in flight, first {}", known[..8].join(", ")),
-            _ => format!("; in flight: {}", known.join(", ")),
-        }
-    }
-
-    /// Notes the name of a kernel, for reports; `None` forgets it.
-    pub(crate) fn name_kernel(&self, object: u64, name: Option<&str>) {
-        let mut names = lock(&self.names);
-        match name {
-            Some(name) => names.insert(object, name.into()),
-            None => names.remove(&object),
-        };
-    }
-
     // Queues.
 
     fn all_queues(&self) -> Vec<Arc<Queue>> {
@@ -255,6 +145,18 @@ impl Device {
         all
     }
 
+    /// Creates a queue, whose errors lose the device.
+    fn new_queue(
+        &'static self,
+        call: &'static str,
+        purpose: Purpose,
+        priority: Option<u32>,
+    ) -> DriverResult<Queue> {
+        let data = ptr::from_ref(self).cast_mut().cast::<c_void>();
+        // SAFETY: the callback gets the device, which lives forever.
+        unsafe { Queue::new(call, &self.gpu, purpose, priority, queue_failed, data) }
+    }
+
     /// A queue for a new stream.
     pub(crate) fn queue(
         &'static self,
@@ -264,13 +166,13 @@ impl Device {
         if priority.is_some() {
             // What kernels are told of a queue is that of a shared one.
             self.queue(call, None)?;
-            return Queue::new(call, self, Purpose::Urgent, priority).map(Arc::new);
+            return self.new_queue(call, Purpose::Urgent, priority).map(Arc::new);
         }
         let mut queues = lock(&self.queues);
         if queues.shared.len() < SHARED_QUEUES {
-            match Queue::new(call, self, Purpose::Shared, None) {
+            match self.new_queue(call, Purpose::Shared, None) {
                 Ok(queue) => {
-                    self.first_queue.get_or_init(|| (queue.address(), queue.apertures()));
+                    self.note_queue(queue.address(), queue.apertures());
                     queues.shared.push(Arc::new(queue));
                 }
                 Err(error) if queues.shared.is_empty() => return Err(error),
@@ -292,7 +194,7 @@ impl Device {
         if queues.own == OWN_QUEUES {
             return None;
         }
-        let queue = Queue::new(call, self, Purpose::Own, None);
+        let queue = self.new_queue(call, Purpose::Own, None);
         queue.inspect_err(|error| log::warn!("{}: {error}", self.id)).ok().map(|queue| {
             queues.own += 1;
             Arc::new(queue)
@@ -306,26 +208,13 @@ impl Device {
         }
     }
 
-    /// The address that kernels have for their queue's. Packets of a graph may go to any queue, so that it is always the first one's: what
-    /// kernels read there is the same of all.
-    #[inline]
-    pub(crate) fn queue_address(&self) -> u64 {
-        self.first_queue.get().map_or(0, |first| first.0)
-    }
-
-    /// The upper halves of the addresses of LDS and of private memory, which all queues have alike.
-    #[inline]
-    pub(crate) fn apertures(&self) -> [u32; 2] {
-        self.first_queue.get().map_or([0; 2], |first| first.1)
-    }
-
     /// The queue of cooperative launches.
     pub(crate) fn cooperative_queue(&'static self, call: &'static str) -> DriverResult<Arc<Queue>> {
         let mut queues = lock(&self.queues);
         if let Some(queue) = &queues.cooperative {
             return Ok(Arc::clone(queue));
         }
-        let queue = Arc::new(Queue::new(call, self, Purpose::Cooperative, None)?);
+        let queue = Arc::new(self.new_queue(call, Purpose::Cooperative, None)?);
         queues.cooperative = Some(Arc::clone(&queue));
         Ok(queue)
     }
@@ -425,4 +314,11 @@ pub(crate) unsafe extern "C" fn system_event(event: *const Event, devices: *mut 
         }
     }));
     Status::SUCCESS
+}
+
+/// Called by HSA when a packet of a queue has failed, and the queue has stopped.
+unsafe extern "C" fn queue_failed(status: Status, queue: *mut QueueHeader, data: *mut c_void) {
+    // SAFETY: the device that was given with the callback, which lives forever.
+    let device: &'static Device = unsafe { &*data.cast::<Device>() };
+    let _ = catch_unwind(AssertUnwindSafe(|| device.queue_failed(status, queue)));
 }

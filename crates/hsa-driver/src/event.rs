@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use crate::capture::CapturedRecord;
-use crate::device::lock;
+use crate::gpu::lock;
 use crate::marker::Marker;
 use crate::stream::Stream;
 use hip_driver::DriverResult;

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use kernel_services::{Printer, PrintfFormats};
 
 use crate::blit::BlitLaunch;
-use crate::device::{Device, lock};
+use crate::device::Device;
+use crate::gpu::lock;
 use crate::marker::Marker;
 use crate::memory::Block;
 use crate::module::Extra;
@@ -251,7 +252,12 @@ impl Builder {
                         None => None,
                     };
                     let buffer = printf.as_ref().map(|(buffer, _)| buffer);
-                    let served = asked.serve(self.call, self.device, &self.calls, buffer)?;
+                    let served = asked.serve(
+                        self.call,
+                        (&self.device.gpu, &self.device.services),
+                        &self.calls,
+                        buffer,
+                    )?;
                     behind.extend(printf.map(|(buffer, formats)| Segment::Print(buffer, formats)));
                     self.packet(dispatch, segment.len(), |place| {
                         place.copy_from_slice(segment);
@@ -339,7 +345,8 @@ impl GraphExec {
                 }
             }
         }
-        enqueue.keep(Kept::Graph(Arc::clone(self)));
+        let exec = Arc::clone(self);
+        enqueue.keep(Kept::Graph(exec));
         contents.is_launched = true;
         if contents.arguments.len() > 1 {
             let current = contents.current;

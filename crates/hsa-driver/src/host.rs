@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::device::Device;
+use crate::gpu::Gpu;
 use crate::marker::Marker;
 use crate::memory::Memory;
 use hip_driver::{
@@ -27,7 +27,7 @@ struct Job {
 pub(crate) struct HostThread(Sender<Job>);
 
 impl HostThread {
-    pub(crate) fn start(call: &'static str, device: &'static Device) -> DriverResult<HostThread> {
+    pub(crate) fn start(call: &'static str, device: &'static Gpu) -> DriverResult<HostThread> {
         let (sender, jobs) = channel::<Job>();
         let run = move || jobs.into_iter().for_each(|job| job.run(device));
         let spawned = std::thread::Builder::new().name(format!("hsa{}-host", device.id.0)).spawn(run);
@@ -46,7 +46,7 @@ impl HostThread {
 }
 
 impl Job {
-    fn run(self, device: &'static Device) {
+    fn run(self, device: &'static Gpu) {
         let call = CallKind::LaunchHostFunc.name();
         // Behind a fault, too: somebody may wait for it.
         let status = match &self.after {
@@ -66,7 +66,7 @@ impl Job {
 
 /// Waits until a value of a device's memory is as required, or the device is lost.
 pub(crate) fn wait_for_value(
-    device: &'static Device,
+    device: &'static Gpu,
     memory: &'static Memory,
     src: DevicePtr,
     width: ValueWidth,
@@ -85,7 +85,7 @@ pub(crate) fn wait_for_value(
 }
 
 /// A value; `None` if it can't be read, which is logged.
-fn read_value(device: &Device, memory: &Memory, src: DevicePtr, width: ValueWidth) -> Option<u64> {
+fn read_value(device: &Gpu, memory: &Memory, src: DevicePtr, width: ValueWidth) -> Option<u64> {
     use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
     if let Some(host) = memory.host_address(src, width.bytes()) {
         // SAFETY: pinned memory, which stays as long as work in flight uses it; aligned, as was checked when the wait was enqueued.

@@ -52,6 +52,7 @@ mod device;
 mod driver;
 mod event;
 mod functions;
+mod gpu;
 mod graph;
 mod host;
 mod load;
@@ -63,6 +64,7 @@ mod properties;
 mod queue;
 mod ring;
 mod services;
+mod signals;
 mod stream;
 mod work;
 
@@ -77,7 +79,8 @@ use once_cell::sync::OnceCell;
 
 use abi::Status;
 use capture::Captures;
-use device::{Device, System};
+use device::Device;
+use gpu::{Gpu, System};
 use graph::{Graph, GraphExec, NodeNumbers};
 use hip_driver::{DeviceId, Driver, DriverError, DriverResult, ErrorCode};
 use load::Hsa;
@@ -132,8 +135,8 @@ impl HsaDriver {
         let system = System::new(hsa).map_err(|problem| failed("hsa_iterate_agents", problem))?;
         let system: &'static System = Box::leak(Box::new(system));
         let device = |(number, agent): (usize, &abi::Agent)| {
-            let device = Device::new(system, DeviceId(number as u32), *agent);
-            device.map(|device| &*Box::leak(Box::new(device)))
+            let gpu = Gpu::new(system, DeviceId(number as u32), *agent);
+            gpu.map(|gpu| &*Box::leak(Box::new(Device::new(gpu))))
         };
         let devices = system.gpus.iter().enumerate().map(device).collect::<DriverResult<Vec<_>>>();
         let devices = devices.map_err(|error| failed("hsa_agent_get_info", error.to_string()))?;

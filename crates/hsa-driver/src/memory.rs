@@ -6,18 +6,9 @@ use std::ptr::{self, NonNull};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::abi::{Agent, Pool};
-use crate::device::{Device, lock};
+use crate::gpu::{Gpu, lock};
 use crate::load::Hsa;
 use hip_driver::{DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, PinnedAllocation};
-
-/// The pools of the host.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HostPools {
-    /// Memory that the host and devices see alike at any time.
-    pub(crate) fine: Pool,
-    /// The same, for kernel arguments.
-    pub(crate) kernarg: Pool,
-}
 
 /// Memory of a pool that is freed when it is dropped. Nothing in flight uses it then.
 #[derive(Debug)]
@@ -144,12 +135,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Allocates memory of a device.
-    pub(crate) fn allocate(
-        &self,
-        call: &'static str,
-        device: &Device,
-        bytes: usize,
-    ) -> DriverResult<DevicePtr> {
+    pub(crate) fn allocate(&self, call: &'static str, device: &Gpu, bytes: usize) -> DriverResult<DevicePtr> {
         if bytes == 0 {
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, "an allocation of 0 bytes"));
         }
@@ -186,7 +172,7 @@ impl Memory {
     }
 
     /// Lets kernels of `device` access all memory of `owner`, present and to come.
-    pub(crate) fn allow_peer(&self, call: &'static str, device: &Device, owner: &Device) -> DriverResult<()> {
+    pub(crate) fn allow_peer(&self, call: &'static str, device: &Gpu, owner: &Gpu) -> DriverResult<()> {
         let mut peers = lock(&self.peers);
         let all = peers.entry(owner.id).or_default();
         if all.contains(&device.agent) {
@@ -203,8 +189,8 @@ impl Memory {
     pub(crate) fn allow_copy(
         &self,
         call: &'static str,
-        device: &Device,
-        owner: &Device,
+        device: &Gpu,
+        owner: &Gpu,
         src: DevicePtr,
     ) -> DriverResult<()> {
         let mut devices = lock(&self.devices);
@@ -220,7 +206,7 @@ impl Memory {
     pub(crate) fn pin_new(
         &self,
         call: &'static str,
-        device: &Device,
+        device: &Gpu,
         bytes: usize,
         kind: Kind,
     ) -> DriverResult<PinnedAllocation> {
@@ -242,7 +228,7 @@ impl Memory {
     pub(crate) unsafe fn pin(
         &self,
         call: &'static str,
-        device: &Device,
+        device: &Gpu,
         host: *mut u8,
         bytes: usize,
     ) -> DriverResult<PinnedAllocation> {

@@ -10,7 +10,7 @@ use kernel_services::PrintfFormats;
 use crate::abi::{BASE_PROFILE, DEFAULT_ROUNDING, Executable, Loaded, Reader, Symbol, symbol_info};
 use crate::device::Device;
 use crate::packet::Dispatch;
-use crate::services::{Asked, serving};
+use crate::services::Asked;
 use hip_driver::limits::configuration_fault;
 use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, KernelLaunch};
 
@@ -121,7 +121,7 @@ impl Module {
             stream.enqueue(call, |enqueue| {
                 let dispatch = function.dispatch([1; 3], [1; 3], 0, Extra::default());
                 let fill = function.filler(&[], [1; 3], [1; 3], 0, Extra::default(), enqueue.device());
-                serving(enqueue, function, None, |enqueue, served| {
+                enqueue.serving(function.asked.as_ref(), None, |enqueue, served| {
                     enqueue.launch(&dispatch, function.kernarg_bytes(), |segment| {
                         fill(segment);
                         served.write(segment);

@@ -1,12 +1,13 @@
 //! A queue of HSA's, to which any number of streams submit.
 
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::abi::{GROUP_APERTURE_AT, MULTI_PRODUCER, PRIVATE_APERTURE_AT, QueueHeader, Signal, Status};
-use crate::device::Device;
+use crate::abi::{
+    GROUP_APERTURE_AT, MULTI_PRODUCER, PRIVATE_APERTURE_AT, QueueCallback, QueueHeader, Signal,
+};
+use crate::gpu::Gpu;
 use crate::load::Hsa;
 use crate::packet::{PACKET_BYTES, Packet};
 use crate::ring::{Slots, Stopped, submit};
@@ -35,7 +36,7 @@ pub(crate) enum Purpose {
 /// A queue.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    device: &'static Device,
+    gpu: &'static Gpu,
     header: *mut QueueHeader,
     base: *mut u8,
     doorbell: Signal,
@@ -54,31 +55,26 @@ unsafe impl Send for Queue {}
 unsafe impl Sync for Queue {}
 
 impl Queue {
-    /// Creates a queue. Errors of its packets lose the device.
-    pub(crate) fn new(
+    /// Creates a queue. `failed` is called with `data` when a packet has failed.
+    ///
+    /// # Safety
+    /// `failed` may be called with `data` at any time, on any thread.
+    pub(crate) unsafe fn new(
         call: &'static str,
-        device: &'static Device,
+        gpu: &'static Gpu,
         purpose: Purpose,
         priority: Option<u32>,
+        failed: QueueCallback,
+        data: *mut c_void,
     ) -> DriverResult<Queue> {
         let (hsa, kind) =
-            (device.hsa, if purpose == Purpose::Cooperative { COOPERATIVE } else { MULTI_PRODUCER });
+            (gpu.hsa, if purpose == Purpose::Cooperative { COOPERATIVE } else { MULTI_PRODUCER });
         let functions = &hsa.functions;
         let mut header: *mut QueueHeader = ptr::null_mut();
-        let data = ptr::from_ref(device).cast_mut().cast::<c_void>();
-        let packets = PACKETS.min(device.most_packets);
-        // SAFETY: an agent that has queues; the callback gets the device, which lives forever. The segment sizes are those that ROCr chooses.
+        let packets = PACKETS.min(gpu.most_packets);
+        // SAFETY: an agent that has queues, and a callback with its data (the caller's promise). The segment sizes are those that ROCr chooses.
         hsa.check(call, "hsa_queue_create", unsafe {
-            (functions.queue_create)(
-                device.agent,
-                packets,
-                kind,
-                failed,
-                data,
-                u32::MAX,
-                u32::MAX,
-                &mut header,
-            )
+            (functions.queue_create)(gpu.agent, packets, kind, failed, data, u32::MAX, u32::MAX, &mut header)
         })?;
         // SAFETY: a live queue. Without times, events have none, and all else works.
         unsafe { (functions.profiling_enable)(header, 1) };
@@ -89,11 +85,11 @@ impl Queue {
         // SAFETY: a live queue, whose header does not change.
         let (base, doorbell, size) = unsafe { ((*header).base, (*header).doorbell, (*header).size) };
         let (base, size, left, calls) = (base.cast(), size.into(), AtomicU64::new(0), OwnCalls::default());
-        Ok(Queue { device, header, base, doorbell, size, left, purpose, calls })
+        Ok(Queue { gpu, header, base, doorbell, size, left, purpose, calls })
     }
 
     fn hsa(&self) -> &'static Hsa {
-        self.device.hsa
+        self.gpu.hsa
     }
 
     /// Submits packets, with one ring of the doorbell.
@@ -108,7 +104,7 @@ impl Queue {
 
     #[cold]
     fn stopped(&self, call: &'static str) -> DriverError {
-        self.device.fault(call)
+        self.gpu.fault(call)
     }
 
     /// The address of the queue, for kernels.
@@ -155,7 +151,7 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         // A lost device's queue may have packets that never end.
-        if !self.device.is_lost() {
+        if !self.gpu.is_lost() {
             // SAFETY: a live queue that no stream has any more: all of its packets have run.
             unsafe { (self.hsa().functions.queue_destroy)(self.header) };
         }
@@ -212,17 +208,10 @@ impl Slots for Queue {
     }
 
     fn pause(&self) -> Result<(), Stopped> {
-        if self.device.is_lost() {
+        if self.gpu.is_lost() {
             return Err(Stopped);
         }
         std::thread::yield_now();
         Ok(())
     }
-}
-
-/// Called by HSA when a packet of a queue has failed, and the queue has stopped.
-unsafe extern "C" fn failed(status: Status, queue: *mut QueueHeader, data: *mut c_void) {
-    // SAFETY: the device that was given with the callback, which lives forever.
-    let device: &'static Device = unsafe { &*data.cast::<Device>() };
-    let _ = catch_unwind(AssertUnwindSafe(|| device.queue_failed(status, queue)));
 }

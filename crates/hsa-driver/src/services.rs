@@ -21,12 +21,9 @@ use kernel_services::{
 use once_cell::sync::OnceCell;
 
 use crate::abi::{BLOCKED, NOT_EQUAL, Signal, agent_info};
-use crate::device::{Device, lock};
+use crate::gpu::{Gpu, lock};
 use crate::load;
 use crate::memory::{Block, Memory};
-use crate::module::Function;
-use crate::queue::Queue;
-use crate::stream::Enqueue;
 use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode};
 
 /// How often a thread that waits for calls looks whether its device is lost, in ticks of a wait that HSA may cut short. HIP's looks as often.
@@ -69,7 +66,7 @@ pub(crate) struct OwnCalls(OnceCell<Arc<CallBuffer>>);
 /// The calls of a device's kernels.
 #[derive(Debug)]
 struct Calls {
-    device: &'static Device,
+    device: &'static Gpu,
     /// Counts the calls of all buffers.
     doorbell: Signal,
     slabs: Arc<Slabs>,
@@ -86,19 +83,19 @@ impl Asked {
     pub(crate) fn serve(
         &self,
         call: &'static str,
-        device: &'static Device,
+        (device, services): (&'static Gpu, &'static Services),
         own: &OwnCalls,
         printf: Option<&Printed>,
     ) -> DriverResult<Served> {
         let mut served = Served::default();
         if let Some(at) = self.hostcall {
             let buffer = own.0.get_or_try_init(|| {
-                device.services.calls.get_or_try_init(|| Calls::start(call, device))?.new_buffer(call)
+                services.calls.get_or_try_init(|| Calls::start(call, device))?.new_buffer(call)
             })?;
             served.0[0] = Some((at, buffer.address()));
         }
         if let Some(at) = self.heap {
-            let heap = device.services.heap.get_or_try_init(|| new_heap(call, device))?;
+            let heap = services.heap.get_or_try_init(|| new_heap(call, device))?;
             served.0[1] = Some((at, heap.device_address()));
         }
         if let (Some((at, _)), Some(buffer)) = (&self.printf, printf) {
@@ -120,36 +117,8 @@ impl Served {
     }
 }
 
-/// Enqueues a kernel by `launch`, which gets the addresses of what the kernel asks for. The packet goes to `queue`, or to the stream's.
-#[inline]
-pub(crate) fn serving(
-    enqueue: &mut Enqueue<'_>,
-    function: &Function,
-    queue: Option<&Queue>,
-    launch: impl FnOnce(&mut Enqueue<'_>, Served) -> DriverResult<()>,
-) -> DriverResult<()> {
-    let Some(asked) = &function.asked else { return launch(enqueue, Served::default()) };
-    let (call, device) = (enqueue.call, enqueue.device());
-    let serve = |enqueue: &Enqueue<'_>, printf| match queue {
-        Some(queue) => asked.serve(call, device, &queue.calls, printf),
-        None => asked.serve(call, device, &enqueue.queue().calls, printf),
-    };
-    let Some((_, formats)) = &asked.printf else {
-        let served = serve(enqueue, None)?;
-        return launch(enqueue, served);
-    };
-    let buffer = enqueue.printf_buffer()?;
-    // The stream gets the queue in which it may stand still.
-    enqueue.prepare_act()?;
-    let served = serve(enqueue, Some(&buffer))?;
-    launch(enqueue, served)?;
-    let formats = Arc::clone(formats);
-    // Behind a fault, too: what the kernel has printed may say why.
-    enqueue.act(Box::new(move |_| buffer.print(&formats, &Printer::default())))
-}
-
 /// A printf buffer, in memory of the host.
-pub(crate) fn new_printf_buffer(call: &'static str, device: &Device) -> DriverResult<Printed> {
+pub(crate) fn new_printf_buffer(call: &'static str, device: &Gpu) -> DriverResult<Printed> {
     let bytes = PrintfBuffer::<Block>::SIZE as usize;
     let block = Block::new(call, device.hsa, device.system.pools.fine, bytes, &[device.agent])?;
     let address = block.device_address();
@@ -157,7 +126,7 @@ pub(crate) fn new_printf_buffer(call: &'static str, device: &Device) -> DriverRe
 }
 
 /// A heap without slabs.
-fn new_heap(call: &'static str, device: &Device) -> DriverResult<Block> {
+fn new_heap(call: &'static str, device: &Gpu) -> DriverResult<Block> {
     static ZEROS: [u8; HEAP_BYTES as usize] = [0; HEAP_BYTES as usize];
     let heap = Block::new(call, device.hsa, device.pool, ZEROS.len(), &[])?;
     let (to, from) = (heap.address.as_ptr().cast::<c_void>(), ZEROS.as_ptr().cast::<c_void>());
@@ -171,7 +140,7 @@ fn new_heap(call: &'static str, device: &Device) -> DriverResult<Block> {
 
 impl Calls {
     /// Starts the thread that serves calls.
-    fn start(call: &'static str, device: &'static Device) -> DriverResult<Arc<Calls>> {
+    fn start(call: &'static str, device: &'static Gpu) -> DriverResult<Arc<Calls>> {
         let (hsa, mut doorbell) = (device.hsa, Signal::default());
         // SAFETY: any agent may use the signal; the pointer is to a live handle.
         hsa.check(call, "hsa_signal_create", unsafe {
@@ -261,7 +230,7 @@ fn end_with_the_process() {
 /// The memory for `malloc`: allocations of the driver like the program's, so that peers have access, too.
 #[derive(Debug)]
 struct Slabs {
-    device: &'static Device,
+    device: &'static Gpu,
     /// Where an allocation begins, by the address that the kernel has, if that is another.
     starts: Mutex<HashMap<u64, u64>>,
 }

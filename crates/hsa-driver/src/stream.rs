@@ -5,20 +5,22 @@
 //! all that is freed, and nothing is allocated once the arguments' memory goes round.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::abi::Signal;
-use crate::device::{Device, lock};
-use crate::graph::GraphExec;
+use crate::device::Device;
+use crate::gpu::lock;
 use crate::host::HostThread;
 use crate::marker::Marker;
 use crate::memory::Block;
 use crate::packet::{Dispatch, Packet};
 use crate::queue::{Purpose, Queue};
-use crate::services::{Printed, new_printf_buffer};
+use crate::services::{Asked, Printed, Served, new_printf_buffer};
 use hip_driver::{DriverResult, HostFunc};
+use kernel_services::Printer;
 
 /// The bytes of kernel arguments and of small copies that a stream has in flight.
 const ARGUMENT_BYTES: usize = 256 << 10;
@@ -43,7 +45,8 @@ pub(crate) enum StreamKind {
 pub(crate) enum Kept {
     Marker(#[allow(dead_code, reason = "its signal may be used again when it is dropped")] Marker),
     Block(#[allow(dead_code, reason = "it is freed when it is dropped")] Block),
-    Graph(#[allow(dead_code, reason = "its packets' arguments are freed when it is dropped")] Arc<GraphExec>),
+    /// A graph, whose packets' arguments are freed when it is dropped.
+    Graph(#[allow(dead_code, reason = "it is only kept")] Arc<dyn fmt::Debug + Send + Sync>),
 }
 
 /// The memory of kernel arguments, in which the stream goes round.
@@ -449,6 +452,35 @@ impl Enqueue<'_> {
         }
         let buffer = new_printf_buffer(self.call, self.device())?;
         Ok(Arc::clone(self.state.printf.insert(buffer)))
+    }
+
+    /// Enqueues a kernel by `launch`, which gets the addresses of what the kernel asks for. The packet goes to `queue`, or to the stream's.
+    #[inline]
+    pub(crate) fn serving(
+        &mut self,
+        asked: Option<&Asked>,
+        queue: Option<&Queue>,
+        launch: impl FnOnce(&mut Enqueue<'_>, Served) -> DriverResult<()>,
+    ) -> DriverResult<()> {
+        let Some(asked) = asked else { return launch(self, Served::default()) };
+        let (call, device) = (self.call, self.device());
+        let services = (&device.gpu, &device.services);
+        let serve = |enqueue: &Enqueue<'_>, printf| match queue {
+            Some(queue) => asked.serve(call, services, &queue.calls, printf),
+            None => asked.serve(call, services, &enqueue.queue().calls, printf),
+        };
+        let Some((_, formats)) = &asked.printf else {
+            let served = serve(self, None)?;
+            return launch(self, served);
+        };
+        let buffer = self.printf_buffer()?;
+        // The stream gets the queue in which it may stand still.
+        self.prepare_act()?;
+        let served = serve(self, Some(&buffer))?;
+        launch(self, served)?;
+        let formats = Arc::clone(formats);
+        // Behind a fault, too: what the kernel has printed may say why.
+        self.act(Box::new(move |_| buffer.print(&formats, &Printer::default())))
     }
 
     fn leave_shared_queue(&mut self) -> DriverResult<()> {

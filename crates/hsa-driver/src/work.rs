@@ -10,7 +10,7 @@ use crate::host::wait_for_value;
 use crate::memory::Block;
 use crate::module::{Extra, Function};
 use crate::packet::Packet;
-use crate::services::{Served, serving};
+use crate::services::Served;
 use crate::stream::{Enqueue, Kept, MOST_ARGUMENT_BYTES, Stream};
 use hip_driver::{
     DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, ValueWidth, Work, limits,
@@ -305,7 +305,7 @@ fn launch_kernel(
     let dispatch = function.dispatch(grid, block, dynamic_lds, extra);
     let fill = function.filler(explicit, grid, block, dynamic_lds, extra, stream.device);
     stream.enqueue(call, |enqueue| {
-        serving(enqueue, function, None, |enqueue, served| {
+        enqueue.serving(function.asked.as_ref(), None, |enqueue, served| {
             enqueue.launch(&dispatch, function.kernarg_bytes(), |segment| {
                 fill(segment);
                 served.write(segment);
@@ -356,7 +356,7 @@ fn launch_cooperative(
             packets
         })
     };
-    stream.enqueue(call, |enqueue| serving(enqueue, function, Some(&queue), launch))
+    stream.enqueue(call, |enqueue| enqueue.serving(function.asked.as_ref(), Some(&queue), launch))
 }
 
 /// The packet of a launch, with its arguments.
