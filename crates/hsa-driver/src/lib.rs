@@ -12,13 +12,9 @@
 //!
 //! # Kernel arguments
 //!
-//! Each stream has 256 KiB of memory for them, in which it goes round; a marker behind each quarter says when it is free again. The hidden arguments are
-//! filled as HIP fills them, of code objects from version 4 to 6.
-//!
-//! # Calls of kernels
-//!
-//! The first kernel that calls the host (`printf`, `assert`, `malloc`) gets its queue a buffer for calls, and its device a thread that serves them.
-//! Text goes to the process's standard output and error. `printf` that fills a buffer is printed when its kernel has ended, before the stream's next work.
+//! Each stream has 1 MiB of memory for them, in which it goes round; a marker behind each quarter says when it is free again. The hidden arguments are
+//! filled as HIP fills them, of code objects from version 4 to 6. A call waits if a stream has 4,096 packets in flight, or all of this memory: also on a
+//! stream that stands still, so that who lets it go on must be another thread then, as with HIP.
 //!
 //! # Copies
 //!

@@ -23,9 +23,9 @@ use hip_driver::{DriverResult, HostFunc};
 use kernel_services::Printer;
 
 /// The bytes of kernel arguments and of small copies that a stream has in flight.
-const ARGUMENT_BYTES: usize = 256 << 10;
-/// The most of that which one packet takes.
-pub(crate) const MOST_ARGUMENT_BYTES: usize = ARGUMENT_BYTES / 4;
+const ARGUMENT_BYTES: usize = 1 << 20;
+/// The most of that which one packet takes: more is staged elsewhere.
+pub(crate) const MOST_ARGUMENT_BYTES: usize = 64 << 10;
 /// The alignment of kernel arguments.
 const ALIGN: u64 = 64;
 
