@@ -187,6 +187,7 @@ impl Module {
         });
         let hidden: Box<[Hidden]> = hidden.collect();
         let asked = self.asked(&hidden);
+        let hidden = hidden.into_iter().filter(|hidden| is_written(hidden.kind)).collect();
         let function = Function {
             device: self.device,
             object,
@@ -303,52 +304,76 @@ impl Function {
             given.copy_from_slice(explicit);
             rest.fill(0);
             for hidden in &*self.hidden {
-                let Some(value) = self.hidden_value(hidden.kind, grid, block, dynamic_lds, extra, device)
-                else {
-                    continue;
-                };
-                let (at, size) = (hidden.at as usize, (hidden.size as usize).min(8));
-                if let Some(place) = segment.get_mut(at..at + size) {
-                    place.copy_from_slice(&value.to_le_bytes()[..size]);
+                let value = hidden_value(hidden.kind, grid, block, dynamic_lds, extra, device).to_le_bytes();
+                let Some(place) = segment.get_mut(hidden.at as usize..) else { continue };
+                // Of the sizes that there are, each is one store.
+                match hidden.size {
+                    2 => put::<2>(place, value),
+                    4 => put::<4>(place, value),
+                    _ => put::<8>(place, value),
                 }
             }
         }
     }
+}
 
-    /// The value of a hidden argument; `None` for 0.
-    #[inline]
-    fn hidden_value(
-        &self,
-        kind: HiddenArg,
-        grid: [u32; 3],
-        block: [u32; 3],
-        dynamic_lds: u32,
-        extra: Extra,
-        device: &'static Device,
-    ) -> Option<u64> {
-        // Partial workgroups are not among them.
-        let whole = |n: usize| u64::from(grid[n] - u32::from(extra.remainder[n] > 0 && grid[n] > 0));
-        Some(match kind {
-            HiddenArg::BlockCountX => whole(0),
-            HiddenArg::BlockCountY => whole(1),
-            HiddenArg::BlockCountZ => whole(2),
-            HiddenArg::GroupSizeX => block[0].into(),
-            HiddenArg::GroupSizeY => block[1].into(),
-            HiddenArg::GroupSizeZ => block[2].into(),
-            HiddenArg::RemainderX => extra.remainder[0].into(),
-            HiddenArg::RemainderY => extra.remainder[1].into(),
-            HiddenArg::RemainderZ => extra.remainder[2].into(),
-            HiddenArg::GridDims => {
-                (1..=3).rev().find(|n| grid[n - 1] > 1 || block[n - 1] > 1).unwrap_or(1) as u64
-            }
-            HiddenArg::DynamicLdsSize => dynamic_lds.into(),
-            // What clr writes for a launch on one device.
-            HiddenArg::MultigridSyncArg if extra.cooperative => 1,
-            HiddenArg::SharedBase => device.apertures()[0].into(),
-            HiddenArg::PrivateBase => device.apertures()[1].into(),
-            HiddenArg::QueuePtr => device.queue_address(),
-            // Offsets are 0 in HIP; there is no device queue. `serving` gives the addresses of what the kernel asks the host for.
-            _ => return None,
-        })
+/// Writes the lower bytes of a value, if there is room.
+#[inline]
+fn put<const N: usize>(place: &mut [u8], value: [u8; 8]) {
+    if let (Some(place), Some(value)) = (place.first_chunk_mut::<N>(), value.first_chunk::<N>()) {
+        *place = *value;
+    }
+}
+
+/// Whether a hidden argument is other than 0. Offsets are 0 in HIP, and there is no device queue; `Enqueue::serving` writes the addresses of what a
+/// kernel asks the host for.
+fn is_written(kind: HiddenArg) -> bool {
+    !matches!(
+        kind,
+        HiddenArg::GlobalOffsetX
+            | HiddenArg::GlobalOffsetY
+            | HiddenArg::GlobalOffsetZ
+            | HiddenArg::None
+            | HiddenArg::PrintfBuffer
+            | HiddenArg::HostcallBuffer
+            | HiddenArg::HeapV1
+            | HiddenArg::DefaultQueue
+            | HiddenArg::CompletionAction
+            | HiddenArg::Unknown
+    )
+}
+
+/// The value of a hidden argument that [is written](is_written).
+#[inline]
+fn hidden_value(
+    kind: HiddenArg,
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_lds: u32,
+    extra: Extra,
+    device: &'static Device,
+) -> u64 {
+    // Partial workgroups are not among them.
+    let whole = |n: usize| u64::from(grid[n] - u32::from(extra.remainder[n] > 0 && grid[n] > 0));
+    match kind {
+        HiddenArg::BlockCountX => whole(0),
+        HiddenArg::BlockCountY => whole(1),
+        HiddenArg::BlockCountZ => whole(2),
+        HiddenArg::GroupSizeX => block[0].into(),
+        HiddenArg::GroupSizeY => block[1].into(),
+        HiddenArg::GroupSizeZ => block[2].into(),
+        HiddenArg::RemainderX => extra.remainder[0].into(),
+        HiddenArg::RemainderY => extra.remainder[1].into(),
+        HiddenArg::RemainderZ => extra.remainder[2].into(),
+        HiddenArg::GridDims => {
+            (1..=3).rev().find(|n| grid[n - 1] > 1 || block[n - 1] > 1).unwrap_or(1) as u64
+        }
+        HiddenArg::DynamicLdsSize => dynamic_lds.into(),
+        // What clr writes for a launch on one device.
+        HiddenArg::MultigridSyncArg => extra.cooperative.into(),
+        HiddenArg::SharedBase => device.apertures()[0].into(),
+        HiddenArg::PrivateBase => device.apertures()[1].into(),
+        HiddenArg::QueuePtr => device.queue_address(),
+        _ => 0,
     }
 }
