@@ -497,9 +497,9 @@ impl Graph {
         }
         let program = &instance.program;
         if let Some(exec) = &mut bound.exec {
-            // SAFETY: as below.
             let wants_accesses = stream_state.device().pool_core().shared.wants_accesses;
             let updated =
+                // SAFETY: as below.
                 unsafe { exec.update(program, &bound.kernargs, &bound.addresses, address, wants_accesses) };
             if updated {
                 return Ok(());

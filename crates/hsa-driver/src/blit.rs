@@ -77,7 +77,7 @@ impl Blit {
 
     /// Copies between two addresses of the device.
     pub(crate) fn copy(&self, dst: u64, src: u64, bytes: u64) -> BlitLaunch {
-        if (dst | src) % 16 == 0 {
+        if (dst | src).is_multiple_of(16) {
             Blit::over(self.copy_aligned, bytes.div_ceil(16).max(bytes.min(15)), [dst, src, bytes], None)
         } else {
             Blit::over(self.copy_bytes, bytes, [dst, src, bytes], None)

@@ -441,8 +441,8 @@ impl Driver for Shared {
     unsafe fn event_elapsed_ms(&self, device: DeviceId, start: RawEvent, end: RawEvent) -> DriverResult<f32> {
         let call = "hipEventElapsedTime";
         self.0.device(call, device)?;
-        // SAFETY: live events (the caller's promise).
         let time = |of| {
+            // SAFETY: live events (the caller's promise).
             unsafe { event(of) }.time().map_err(|why| match why {
                 NoTime::NotTimed => {
                     let detail = "the event was created without timing, or was never recorded";
