@@ -222,6 +222,10 @@ typedef enum hiplaunch_backend {
    * The embedded emulator of gfx90a, gfx942, gfx950 and gfx11.
    */
   HIPLAUNCH_BACKEND_EMULATOR = 2,
+  /**
+   * AMD GPUs through libhsa-runtime64, with no HIP between. No GPU has confirmed it yet; AUTO never chooses it.
+   */
+  HIPLAUNCH_BACKEND_HSA = 3,
 } hiplaunch_backend;
 
 /**
