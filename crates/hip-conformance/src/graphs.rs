@@ -285,6 +285,30 @@ pub(crate) fn kernels_of_an_executable_graph_get_other_arguments(rig: &Rig) {
     assert_eq!(rig.read::<u32>(row(1, LAUNCHES - 1), 64, stream), [LAUNCHES - 1; 64]);
 }
 
+pub(crate) fn an_update_does_not_wait_for_the_last_launch(rig: &Rig) {
+    if !rig.has(Capability::Graphs) || !rig.has(Capability::GraphUpdates) || !rig.has(Capability::HostFunc) {
+        return;
+    }
+    let (stream, vector, memory) = (rig.stream(), rig.load(&VECTOR), rig.malloc(512));
+    rig.fill_bytes(memory, 0xff, 512, stream);
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let function = HostNode::new(move |_| gate.lock().unwrap().recv().unwrap());
+    let args = |place, word: u32| [output(memory.offset(place), 256), value(word), value(64i32)];
+    let graph = Graph::new(rig);
+    // SAFETY: the function lives to the end of the case.
+    let wait = unsafe { rig.driver.graph_add(D0, graph.raw, &[], &Work::HostNode(&function)) }.unwrap();
+    let fill = graph.kernel(&[wait], &vector, "fill_u32", (1, 64), &args(0, 1));
+    let exec = rig.instantiate(graph.raw);
+    rig.launch_graph(exec, stream);
+    // The launch waits for this thread.
+    rig.update(exec, fill, &vector, "fill_u32", (1, 64), &args(256, 2)).unwrap();
+    open.send(()).unwrap();
+    rig.launch_graph(exec, stream);
+    open.send(()).unwrap();
+    assert_eq!(rig.read::<u32>(memory, 128, stream), [[1; 64], [2; 64]].concat());
+}
+
 pub(crate) fn an_instantiated_graph_is_a_copy(rig: &Rig) {
     if !rig.has(Capability::Graphs) {
         return;

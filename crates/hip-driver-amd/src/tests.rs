@@ -528,7 +528,9 @@ fn the_newer_property_struct_is_preferred() {
 
 #[test]
 fn a_library_with_every_symbol_has_every_capability() {
-    assert_eq!(driver(70_000_000).capabilities(), Capability::ALL.into_iter().collect());
+    // Updates of graphs are for drivers that don't keep what the arguments were.
+    let all = Capability::ALL.into_iter().filter(|capability| *capability != Capability::GraphUpdates);
+    assert_eq!(driver(70_000_000).capabilities(), all.collect());
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Capability {
         Capability::StreamCapture,
     ];
 
-    /// Returns the first HIP version that has it; `None` if all supported versions have it.
+    /// Returns the first HIP version that has it; `None` if all supported versions have it, or none.
     pub const fn since(self) -> Option<&'static str> {
         match self {
             Capability::StreamOrderedAllocator => Some("5.1"),

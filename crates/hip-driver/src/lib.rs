@@ -458,7 +458,7 @@ pub trait Driver: Send + Sync + Debug + 'static {
     }
     /// Replaces the launch of a kernel's node of an executable graph: its arguments, its sizes or the kernel, for launches of the graph to
     /// come. Those in flight keep what they had. `node` is of the graph from which it was instantiated, and remains what it depends on. The
-    /// kernarg segment is copied before the call returns. Needs [`Capability::GraphUpdates`].
+    /// kernarg segment is copied before the call returns. May wait for a launch before the last. Needs [`Capability::GraphUpdates`].
     ///
     /// # Safety
     /// No other call uses the executable graph at the same time. What [`graph_add`](Driver::graph_add) requires of the kernel holds.

@@ -237,6 +237,11 @@ impl Device {
         }
     }
 
+    /// The stream with a number, unless it is gone.
+    pub(crate) fn stream_of_number(&self, number: u64) -> Option<Arc<Stream>> {
+        lock(&self.streams).iter().find(|stream| stream.number() == number).cloned()
+    }
+
     /// Closes a stream that nobody uses any more. What it has enqueued still runs.
     pub(crate) fn close(&self, stream: &Arc<Stream>) {
         stream.close();

@@ -20,8 +20,8 @@ use crate::services::{Asked, OwnCalls, Printed, new_printf_buffer};
 use crate::stream::{Enqueue, Kept};
 use crate::{HsaDriver, belongs, stale};
 use hip_driver::{
-    CallKind, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, HostNode, KernelLaunch,
-    RawGraph, RawGraphExec, RawGraphNode, Work,
+    CallKind, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostNode, KernelLaunch, RawGraph,
+    RawGraphExec, RawGraphNode, Work,
 };
 
 /// The first byte of the handles of nodes. In other handles, that byte is the kind of the table.
@@ -90,6 +90,13 @@ pub(crate) struct Graph {
 #[derive(Debug)]
 enum Segment {
     Packets(Vec<Packet>),
+    /// Has the host do the act of this number.
+    Act(usize),
+}
+
+/// What a graph has the host do.
+#[derive(Debug)]
+enum Act {
     Host(HostNode),
     /// Prints what a kernel has left.
     Print(Printed, Arc<PrintfFormats>),
@@ -122,9 +129,9 @@ struct Contents {
     arguments: Vec<Block>,
     /// The last launch with each of them, once arguments were replaced.
     launches: [Option<Marker>; 2],
-    /// The block of the next launch, and whether a launch has it.
+    /// The block of the next launch, and the number of the stream of a launch that has it.
     current: usize,
-    is_launched: bool,
+    launched_on: Option<u64>,
 }
 
 /// An executable graph. A launch in flight keeps it alive, even if its handle is destroyed.
@@ -132,6 +139,8 @@ struct Contents {
 pub(crate) struct GraphExec {
     device: &'static Device,
     contents: Mutex<Contents>,
+    /// Not among the contents: an update waits for launches in flight, and they for these.
+    acts: Vec<Act>,
     /// The kernels' nodes, in the order of their handles.
     places: Vec<Place>,
     _staging: Vec<Block>,
@@ -189,6 +198,7 @@ struct Builder {
     used: usize,
     staging: Vec<Block>,
     segments: Vec<Segment>,
+    acts: Vec<Act>,
     places: Vec<Place>,
     calls: OwnCalls,
 }
@@ -234,6 +244,11 @@ impl Builder {
         Ok(address)
     }
 
+    fn act(&mut self, act: Act) {
+        self.segments.push(Segment::Act(self.acts.len()));
+        self.acts.push(act);
+    }
+
     /// Adds the steps of a level: what the host does before, the packets, and what the host does behind.
     fn level(&mut self, steps: &[(u64, &Step)]) -> DriverResult<()> {
         let (mut packets, mut behind, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
@@ -258,7 +273,7 @@ impl Builder {
                         &self.calls,
                         buffer,
                     )?;
-                    behind.extend(printf.map(|(buffer, formats)| Segment::Print(buffer, formats)));
+                    behind.extend(printf.map(|(buffer, formats)| Act::Print(buffer, formats)));
                     self.packet(dispatch, segment.len(), |place| {
                         place.copy_from_slice(segment);
                         served.write(place);
@@ -267,19 +282,18 @@ impl Builder {
                 Step::Blit(launch) => self.blit(launch),
                 Step::CopyIn { dst, src, bytes } => {
                     let staging = self.stage(*bytes)?;
-                    let segment = Segment::Stage { to: HostTarget(staging), from: *src, bytes: *bytes };
-                    self.segments.push(segment);
+                    self.act(Act::Stage { to: HostTarget(staging), from: *src, bytes: *bytes });
                     let copy = self.device.blit(self.call)?.copy(dst.0, staging.addr() as u64, *bytes as u64);
                     self.blit(&copy)
                 }
                 Step::CopyOut { dst, src, bytes } => {
                     let staging = self.stage(*bytes)?;
-                    behind.push(Segment::Stage { to: *dst, from: HostSource(staging), bytes: *bytes });
+                    behind.push(Act::Stage { to: *dst, from: HostSource(staging), bytes: *bytes });
                     let copy = self.device.blit(self.call)?.copy(staging.addr() as u64, src.0, *bytes as u64);
                     self.blit(&copy)
                 }
                 Step::Host(node) => {
-                    behind.push(Segment::Host(node.clone()));
+                    behind.push(Act::Host(node.clone()));
                     continue;
                 }
             };
@@ -297,7 +311,7 @@ impl Builder {
         let segment = self.segments.len().saturating_sub(1);
         let placed = |place: Place| Place { segment, packet: first + place.packet, ..place };
         self.places.extend(kernels.into_iter().map(placed));
-        self.segments.extend(behind);
+        behind.into_iter().for_each(|act| self.act(act));
         Ok(())
     }
 }
@@ -317,37 +331,39 @@ impl GraphExec {
             used: 0,
             staging: Vec::new(),
             segments: Vec::new(),
+            acts: Vec::new(),
             places: Vec::new(),
             calls: OwnCalls::default(),
         };
         recorded.levels().iter().try_for_each(|steps| builder.level(steps))?;
-        let Builder { arguments, staging, segments, mut places, calls, .. } = builder;
+        let Builder { arguments, staging, segments, acts, mut places, calls, .. } = builder;
         places.sort_unstable_by_key(|place| place.node);
         let contents = Contents {
             segments,
             arguments: arguments.into_iter().collect(),
             launches: [None, None],
             current: 0,
-            is_launched: false,
+            launched_on: None,
         };
-        Ok(GraphExec { device, contents: Mutex::new(contents), places, _staging: staging, _calls: calls })
+        let contents = Mutex::new(contents);
+        Ok(GraphExec { device, contents, acts, places, _staging: staging, _calls: calls })
     }
 
     /// Launches it on a stream.
     pub(crate) fn launch(self: &Arc<Self>, enqueue: &mut Enqueue<'_>) -> DriverResult<()> {
         let mut contents = lock(&self.contents);
-        for (index, segment) in contents.segments.iter().enumerate() {
+        for segment in &contents.segments {
             match segment {
                 Segment::Packets(packets) => enqueue.submit(packets)?,
-                Segment::Host(_) | Segment::Print(..) | Segment::Stage { .. } => {
-                    let exec = Arc::clone(self);
+                Segment::Act(index) => {
+                    let (exec, index) = (Arc::clone(self), *index);
                     enqueue.act(Box::new(move |status| exec.act(index, status)))?;
                 }
             }
         }
         let exec = Arc::clone(self);
         enqueue.keep(Kept::Graph(exec));
-        contents.is_launched = true;
+        contents.launched_on = Some(enqueue.stream.number());
         if contents.arguments.len() > 1 {
             let current = contents.current;
             contents.launches[current] = Some(enqueue.mark_now()?);
@@ -374,8 +390,8 @@ impl GraphExec {
             DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
         })?;
         let mut contents = lock(&self.contents);
-        if contents.is_launched {
-            contents.leave_to_launches(call, self.device)?;
+        if let Some(stream) = contents.launched_on {
+            contents.leave_to_launches(call, self.device, stream)?;
         }
         let block = &contents.arguments[contents.current];
         // SAFETY: the arguments' own place in a block that no launch in flight reads.
@@ -393,42 +409,41 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Does what a segment has the host do.
-    fn act(&self, segment: usize, status: DriverResult<()>) {
-        // Without the lock: a function of the program is called, or text is written.
-        let behind: Option<HostFunc> = match &lock(&self.contents).segments[segment] {
-            Segment::Host(node) => {
-                let node = node.clone();
-                Some(Box::new(move |status| node.call(status)))
-            }
-            Segment::Print(buffer, formats) => {
-                let (buffer, formats) = (Arc::clone(buffer), Arc::clone(formats));
-                Some(Box::new(move |_| buffer.print(&formats, &Printer::default())))
-            }
-            Segment::Stage { to, from, bytes } if status.is_ok() => {
+    /// Has the host do one of its acts.
+    fn act(&self, index: usize, status: DriverResult<()>) {
+        match &self.acts[index] {
+            Act::Host(node) => node.call(status),
+            // Behind a fault, too: what the kernel has printed may say why.
+            Act::Print(buffer, formats) => buffer.print(formats, &Printer::default()),
+            Act::Stage { to, from, bytes } if status.is_ok() => {
                 // SAFETY: staging memory of this graph, whose launches do not overlap, and memory that is accessible whenever the graph
                 // runs (the promise of who added the node).
                 unsafe { std::ptr::copy_nonoverlapping(from.0, to.0, *bytes) };
-                None
             }
-            Segment::Stage { .. } | Segment::Packets(_) => None,
-        };
-        if let Some(act) = behind {
-            act(status);
+            Act::Stage { .. } => {}
         }
     }
 }
 
 impl Contents {
-    /// Leaves the arguments to the launches in flight: those to come have a copy, in the other block.
-    fn leave_to_launches(&mut self, call: &'static str, device: &'static Device) -> DriverResult<()> {
+    /// Leaves the arguments to the launches in flight, the last of which is on a stream: those to come have a copy, in the other block. Waits
+    /// for the launches that have that one.
+    fn leave_to_launches(
+        &mut self,
+        call: &'static str,
+        device: &'static Device,
+        stream: u64,
+    ) -> DriverResult<()> {
         let Some(present) = self.arguments.first().map(|block| block.bytes) else { return Ok(()) };
         if self.arguments.len() == 1 {
             let kernarg = device.system.pools.kernarg;
             let block = Block::new(call, device.hsa, kernarg, present, &[device.agent])?;
+            // From now on, each launch has a marker. A stream that is gone has done its work.
+            self.launches[0] = match device.stream_of_number(stream) {
+                Some(stream) => stream.mark(call)?,
+                None => None,
+            };
             self.arguments.push(block);
-            // Of the launches so far no marker is known: they have ended when the device has done all its work.
-            device.synchronize(call)?;
         }
         let next = 1 - self.current;
         if let Some(marker) = self.launches[next].take() {
@@ -443,7 +458,7 @@ impl Contents {
                 packets.iter_mut().for_each(|packet| packet.move_arguments(moved));
             }
         }
-        (self.current, self.is_launched) = (next, false);
+        (self.current, self.launched_on) = (next, None);
         Ok(())
     }
 }

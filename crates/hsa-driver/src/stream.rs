@@ -150,6 +150,11 @@ impl Stream {
         }))
     }
 
+    /// A number that no other stream has.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Which streams it waits for.
     pub(crate) fn kind(&self) -> StreamKind {
         self.kind
