@@ -24,7 +24,8 @@ use crate::error::GraphProblem;
 pub enum Submission {
     /// A driver graph, for a graph with at least the number of nodes of
     /// [`Launcher::set_graph_break_even`](crate::Launcher::set_graph_break_even), if its addresses and its scalars
-    /// outside of argument blocks are those of the last compute. Otherwise a stream submission. A graph with
+    /// outside of argument blocks are those of the last compute, or the driver replaces them in the driver graph. Otherwise a stream
+    /// submission. A graph with
     /// [branches](super::Branches) on several streams is always a stream submission: no supported driver runs the
     /// branches of a driver graph at the same time.
     #[default]
@@ -45,7 +46,7 @@ fn can_update(stream_state: &StreamState) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DriverGraphUse {
     Never,
-    /// Use it if its arguments and addresses did not change since the last compute.
+    /// Use it if its arguments and addresses did not change since the last compute, or the driver replaces them in the one that there is.
     Unchanged,
     Always,
 }
@@ -452,7 +453,9 @@ impl Graph {
         match by_graph {
             DriverGraphUse::Never => Ok(false),
             DriverGraphUse::Always => self.ensure_driver_graph(stream_state, instance, bound).map(|()| true),
-            DriverGraphUse::Unchanged if changed && !can_update(stream_state) => Ok(false),
+            DriverGraphUse::Unchanged if changed && !(bound.exec.is_some() && can_update(stream_state)) => {
+                Ok(false)
+            }
             DriverGraphUse::Unchanged => Ok(self.ensure_driver_graph(stream_state, instance, bound).is_ok()),
         }
     }

@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::gpu::lock;
 use crate::marker::Marker;
 use crate::memory::Block;
-use crate::module::Extra;
+use crate::module::{Extra, function};
 use crate::packet::{Dispatch, Packet};
 use crate::services::{Asked, OwnCalls, Printed, new_printf_buffer};
 use crate::stream::{Enqueue, Kept};
@@ -556,7 +556,7 @@ impl HsaDriver {
         let exec = &self.execs.read(exec.0).map_err(|_| stale(call, "executable graph", exec.0))?.value;
         belongs(call, "executable graph", exec.device.id, device)?;
         // SAFETY: a live kernel, as the caller of `graph_update` guarantees.
-        let function = unsafe { crate::work::function(launch) };
+        let function = unsafe { function(launch) };
         let explicit = function.check(call, launch)?;
         if function.asked.is_some() {
             let detail = format!(

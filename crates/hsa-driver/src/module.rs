@@ -317,6 +317,16 @@ impl Function {
     }
 }
 
+/// The kernel of a launch.
+///
+/// # Safety
+/// The launch names a live kernel of this driver.
+#[inline]
+pub(crate) unsafe fn function<'a>(launch: &KernelLaunch<'_>) -> &'a Function {
+    // SAFETY: the address of a kernel of a loaded module (the caller's promise).
+    unsafe { &*std::ptr::with_exposed_provenance::<Function>(launch.function.0 as usize) }
+}
+
 /// Writes the lower bytes of a value, if there is room.
 #[inline]
 fn put<const N: usize>(place: &mut [u8], value: [u8; 8]) {

@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::graph::{HostSource, HostTarget, Step};
 use crate::host::wait_for_value;
 use crate::memory::Block;
-use crate::module::{Extra, Function};
+use crate::module::{Extra, function};
 use crate::packet::Packet;
 use crate::services::Served;
 use crate::stream::{Enqueue, Kept, MOST_ARGUMENT_BYTES, Stream};
@@ -22,16 +22,6 @@ const ENGINE_BYTES: usize = 1 << 20;
 
 /// The bytes of staging memory of a copy to memory that is not pinned. The call waits for each such part.
 const PAGEABLE_PART: usize = 16 << 20;
-
-/// The kernel of a launch.
-///
-/// # Safety
-/// The launch names a live kernel of this driver.
-#[inline]
-pub(crate) unsafe fn function<'a>(launch: &KernelLaunch<'_>) -> &'a Function {
-    // SAFETY: the address of a kernel of a loaded module (the caller's promise).
-    unsafe { &*std::ptr::with_exposed_provenance::<Function>(launch.function.0 as usize) }
-}
 
 fn invalid(call: &'static str, detail: impl Into<String>) -> DriverError {
     DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
