@@ -8,6 +8,10 @@
 # TARGET, if it is not gfx90a, is what build.sh compiled for: list.TARGET.tsv has the cases that differ there. HIPLAUNCH is the
 # program, LIMIT the seconds that a case may take (60), JOBS how many cases run at a time, DEVICES how many
 # devices they see (2).
+#
+# HIP=amd runs them over AMD's own libamdhip64 (`hiplaunch exec --hip amd`), whose version VERSION names (5.2.3): for these
+# cases, amd.tsv has what differs. The output is FOLDER/output.VERSION, the results are FOLDER/results.VERSION.tsv. A case that
+# hangs ends at its limit, like one that is slow.
 set -euo pipefail
 (($#)) || { sed -n '2,/^set/{/^#/s/^# \?//p}' "$0"; exit 2; }
 here=$(realpath "$(dirname "$0")")
@@ -15,7 +19,11 @@ folder=$(realpath "$1")
 shift
 hiplaunch=$(realpath "${HIPLAUNCH:-$here/../../target/release/hiplaunch}")
 limit=${LIMIT:-60} devices=${DEVICES:-2}
-output=$folder/output
+output=$folder/output results=$folder/results.tsv of_amd= version=
+if [[ ${HIP:-} == amd ]]; then
+  version=${VERSION:-5.2.3}
+  output=$folder/output.$version results=$folder/results.$version.tsv of_amd='--hip amd'
+fi
 mkdir -p "$output"
 
 # selected EXECUTABLE CASE NAME...: whether one of the names selects it
@@ -49,7 +57,8 @@ run() {
   text=$output/$executable.${case//[^A-Za-z0-9_]/_}.txt
   start=$(date +%s%N)
   # Catch2 reads a name as a pattern; a backslash makes its signs plain.
-  (cd "$folder/bin" && timeout -k 5 "$limit" "$hiplaunch" exec --devices "$devices" -- "./$executable" "$(sed 's/[],[\\*]/\\&/g' <<<"$case")") \
+  # shellcheck disable=SC2086
+  (cd "$folder/bin" && timeout -k 5 "$limit" "$hiplaunch" exec $of_amd --devices "$devices" -- "./$executable" "$(sed 's/[],[\\*]/\\&/g' <<<"$case")") \
     </dev/null >"$text" 2>&1 || status=$?
   case $status in
     0)
@@ -79,11 +88,11 @@ cases() { # cases NAME...: executable and case, each on a line
 }
 
 export -f run reason
-export folder output hiplaunch limit devices
+export folder output hiplaunch limit devices of_amd
 cases "$@" >"$folder/cases"
 [[ -s $folder/cases ]] || { echo "no case: nothing in $folder/bin has such a name, or $hiplaunch can't run it" >&2; exit 1; }
-xargs -0 -n 1 -P "${JOBS:-$(nproc)}" bash -c 'run "${1%%$'\''\t'\''*}" "${1#*$'\''\t'\''}"' run <"$folder/cases" >"$folder/results.tsv"
-LC_ALL=C sort -o "$folder/results.tsv" "$folder/results.tsv"
+xargs -0 -n 1 -P "${JOBS:-$(nproc)}" bash -c 'run "${1%%$'\''\t'\''*}" "${1#*$'\''\t'\''}"' run <"$folder/cases" >"$results"
+LC_ALL=C sort -o "$results" "$results"
 
 # The results that are not the list's.
 LC_ALL=C awk -F '\t' '
@@ -94,4 +103,5 @@ LC_ALL=C awk -F '\t' '
   want == "pass" && $3 != "pass" { print "must pass: " $1 " " $2 ": " $3; failed++ }
   want != "pass" && $3 == "pass" { print "passes now: " $1 " " $2 ", in the list: " want }
   END { printf "%d cases, %d passed, %d that must pass did not\n", cases, passed, failed; exit failed > 0 }
-' <(cat "$here/list.tsv" "$here/list.${TARGET:-gfx90a}.tsv" 2>/dev/null) "$folder/results.tsv"
+' <(cat "$here/list.tsv" "$here/list.${TARGET:-gfx90a}.tsv" 2>/dev/null
+  [[ ! $version ]] || awk -F '\t' -v version="$version" '$3 == version { print $1 "\t" $2 "\t" $4 }' "$here/amd.tsv") "$results"

@@ -205,8 +205,27 @@ pub(crate) fn offset([x, y, z]: [usize; 3], pitch: usize, slice: usize) -> usize
 /// The copy that a `hipMemcpy3DParms` describes.
 pub(crate) fn from_parms(parms: &hipMemcpy3DParms) -> HipResult<BoxCopy> {
     match (parms.srcArray, parms.dstArray) {
-        (0, 0) => Ok(of_memory(parms)),
+        (0, 0) => check_pitched(parms).map(|()| of_memory(parms)),
         _ => arrays::from_parms(parms),
+    }
+}
+
+/// Checks two pitched pointers, also if the copy is empty. HIP 5 has one status for everything.
+fn check_pitched(parms: &hipMemcpy3DParms) -> HipResult {
+    let sides = [(&parms.dstPtr, &parms.dstPos), (&parms.srcPtr, &parms.srcPos)];
+    if sides.iter().any(|(pointer, _)| pointer.ptr.is_null()) {
+        return Err(Status::INVALID_VALUE);
+    }
+    if Version::current() != Version::Hip5 && sides.iter().any(|(pointer, _)| pointer.pitch < pointer.xsize) {
+        return Err(Status::INVALID_PITCH_VALUE);
+    }
+    let fits = |pointer: &hipPitchedPtr, position: &hipPos| {
+        parms.extent.width.checked_add(position.x).is_some_and(|end| end <= pointer.pitch)
+    };
+    if sides.iter().all(|(pointer, position)| fits(pointer, position)) {
+        Ok(())
+    } else {
+        Err(Status::INVALID_VALUE)
     }
 }
 

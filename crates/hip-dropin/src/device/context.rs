@@ -72,14 +72,9 @@ pub(crate) fn hipDevicePrimaryCtxRelease(process: &Process, device: i32) -> HipR
     Ok(())
 }
 
-pub(crate) fn hipDevicePrimaryCtxSetFlags(process: &Process, device: i32, flags: u32) -> HipResult {
-    let (_, device) = process.device(device)?;
-    check_flags(flags)?;
-    if device.retained.load(Ordering::Relaxed) > 0 {
-        return Err(Status::CONTEXT_ALREADY_IN_USE);
-    }
-    device.flags.store(flags, Ordering::Relaxed);
-    Ok(())
+/// The primary context is there from the first call on, so that its flags are set already.
+pub(crate) fn hipDevicePrimaryCtxSetFlags(process: &Process, device: i32, _flags: u32) -> HipResult {
+    process.device(device).and(Err(Status::CONTEXT_ALREADY_IN_USE))
 }
 
 pub(crate) fn hipDevicePrimaryCtxGetState(

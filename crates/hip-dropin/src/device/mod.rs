@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hip_driver::{DeviceId, PciAddress};
 use hip_driver_emulated::system;
 
+use crate::abi::version::Version;
 use crate::abi::{HipResult, In, Out, Status, Text};
 use crate::device::attributes::{attribute, numbers};
 use crate::memory::allocations::ALLOCATIONS;
@@ -54,6 +55,18 @@ pub(crate) fn check_flags(flags: u32) -> HipResult {
     Ok(())
 }
 
+/// The preferences of a `hipFuncCache_t`, and of a `hipSharedMemConfig`: 0 and up to these.
+pub(crate) const CACHES: i32 = 3;
+pub(crate) const BANKS: i32 = 2;
+
+/// Checks a preference that has no effect. HIP 5 takes any number.
+pub(crate) fn check_preference(preference: i32, last: i32) -> HipResult {
+    if Version::current() != Version::Hip5 && !(0..=last).contains(&preference) {
+        return Err(Status::INVALID_VALUE);
+    }
+    Ok(())
+}
+
 pub(crate) fn hipInit(flags: u32) -> HipResult {
     if flags == 0 { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
@@ -87,7 +100,8 @@ pub(crate) fn hipDeviceGetName(process: &Process, name: Out<u8>, room: i32, devi
     let room = usize::try_from(room).ok().filter(|room| *room > 0).ok_or(Status::INVALID_VALUE)?;
     name.check()?;
     let (_, device) = process.device(device)?;
-    if room <= device.properties.name.len() {
+    // HIP 5 refuses a room that is too small; later versions write what fits.
+    if room <= device.properties.name.len() && Version::current() == Version::Hip5 {
         return Err(Status::INVALID_VALUE);
     }
     name.set_text(&device.properties.name, room)

@@ -114,9 +114,9 @@ macro_rules! functions {
     5.3 hipDeviceSetLimit(number: i32, value: usize);
     4.2 hipProfilerStart() { Ok(()) };
     4.2 hipProfilerStop() { Ok(()) };
-    // Caches and the banks of LDS, which these GPUs do not let programs choose.
-    4.2 hipDeviceSetCacheConfig(preference: i32) { Err(Status::NOT_SUPPORTED) };
-    4.2 hipDeviceSetSharedMemConfig(preference: i32) { Err(Status::NOT_SUPPORTED) };
+    // Caches and the banks of LDS, which these GPUs do not let programs choose: what they prefer is taken and has no effect.
+    4.2 hipDeviceSetCacheConfig(preference: i32) { check_preference(preference, CACHES) };
+    4.2 hipDeviceSetSharedMemConfig(preference: i32) { check_preference(preference, BANKS) };
     4.2 hipCtxSetCacheConfig(preference: i32) { Err(Status::NOT_SUPPORTED) };
     4.2 hipCtxSetSharedMemConfig(preference: i32) { Err(Status::NOT_SUPPORTED) };
     4.2 hipDeviceGetCacheConfig(preference: Out<i32>) { preference.set(0) };
@@ -709,9 +709,10 @@ macro_rules! functions {
     4.2 hipFuncGetAttributes(attributes: Out<hipFuncAttributes>, function: Address);
     4.2 hipFuncGetAttribute(value: Out<i32>, attribute: i32, function: KernelHandle);
     4.2 hipFuncSetAttribute(function: Address, attribute: i32, value: i32);
-    4.2 hipFuncSetCacheConfig(function: Address, _preference: i32)
-        { process.host_kernel(function).map(drop) };
-    4.2 hipFuncSetSharedMemConfig(function: Address, _banks: i32) { process.host_kernel(function).map(drop) };
+    4.2 hipFuncSetCacheConfig(function: Address, preference: i32)
+        { process.host_kernel(function)?; device::check_preference(preference, device::CACHES) };
+    4.2 hipFuncSetSharedMemConfig(function: Address, preference: i32)
+        { process.host_kernel(function)?; device::check_preference(preference, device::BANKS) };
     6.2 hipGetFuncBySymbol(handle: Out<KernelHandle>, function: Address)
         observed { modules::hipGetFuncBySymbol(over, forward, handle, function) };
     4.2 hipKernelNameRef(function: KernelHandle) -> StaticText;

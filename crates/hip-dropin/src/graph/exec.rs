@@ -163,8 +163,8 @@ pub(crate) fn instantiate(
     flags: u64,
 ) -> HipResult {
     exec.check()?;
-    // hipGraphInstantiateFlagAutoFreeOnLaunch, ...Upload, ...DeviceLaunch, ...UseNodePriority.
-    if flags & !ALL_FLAGS != 0 {
+    // hipGraphInstantiateFlagAutoFreeOnLaunch, ...Upload, ...DeviceLaunch, ...UseNodePriority: one of them.
+    if flags & !ALL_FLAGS != 0 || flags.count_ones() > 1 {
         return Err(Status::INVALID_VALUE);
     }
     let graph = process.graphs().graph(graph)?;

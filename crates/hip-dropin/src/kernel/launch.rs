@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hip_driver::{DeviceId, ErrorCode, KernelLaunch, RawStream, Work};
 use smallvec::SmallVec;
 
+use crate::abi::version::Version;
 use crate::abi::{Address, Dim3, Handle, HipResult, In, Status, hipLaunchParams};
 use crate::kernel::configuration::{self, CallConfiguration};
 use crate::kernel::module::KernelHandle;
@@ -247,7 +248,10 @@ impl Launch {
         let launch_on = |kernel: &Arc<Kernel>| self.run_kernel(process, kernel, on);
         match self.kernel {
             KernelRef::Host(function) => fat_binary::with_kernel(process, on.0, function, launch_on),
-            KernelRef::Module(handle) if handle.is_null() => Err(Status::INVALID_IMAGE),
+            KernelRef::Module(handle) if handle.is_null() => Err(match Version::current() {
+                Version::Hip5 => Status::INVALID_IMAGE,
+                Version::Hip6 | Version::Hip7 => Status::INVALID_HANDLE,
+            }),
             KernelRef::Module(handle) => {
                 KERNELS.with_recent(&RECENT, handle.0, launch_on).unwrap_or(Err(Status::INVALID_HANDLE))
             }

@@ -153,9 +153,17 @@ pub(crate) fn hipModuleLoad(process: &Process, module: Out<ModuleHandle>, path: 
     load(process, module, &image)
 }
 
+/// The status for a module that is none. HIP 5 has one for all, later versions another for null.
+fn no_module(module: ModuleHandle) -> Status {
+    if module.is_null() && Version::current() != Version::Hip5 {
+        return Status::INVALID_HANDLE;
+    }
+    Status::NOT_FOUND
+}
+
 pub(crate) fn hipModuleUnload(process: &Process, module: ModuleHandle) -> HipResult {
     process.captures_allow()?;
-    let module = MODULES.remove(module.0).ok_or(Status::NOT_FOUND)?;
+    let module = MODULES.remove(module.0).ok_or_else(|| no_module(module))?;
     module.unload(process);
     Ok(())
 }
@@ -171,13 +179,13 @@ pub(crate) fn hipModuleGetFunction(
     if name.is_empty() && Version::current() != Version::Hip5 {
         return Err(Status::INVALID_VALUE);
     }
-    let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
+    let module = MODULES.expect(module.0, no_module(module))?;
     let (handle, _) = module.kernel(process, name)?;
     function.set(Handle::new(handle))
 }
 
 pub(crate) fn hipModuleGetFunctionCount(count: Out<u32>, module: ModuleHandle) -> HipResult {
-    let module = MODULES.expect(module.0, Status::NOT_FOUND)?;
+    let module = MODULES.expect(module.0, no_module(module))?;
     count.set(module.kernel_names().len() as u32)
 }
 
@@ -186,7 +194,7 @@ pub(crate) fn global(process: &Process, module: ModuleHandle, name: &CStr) -> Hi
     if name.is_empty() {
         return Err(Status::INVALID_VALUE);
     }
-    MODULES.expect(module.0, Status::NOT_FOUND)?.global(process, name)
+    MODULES.expect(module.0, no_module(module))?.global(process, name)
 }
 
 pub(crate) fn hipModuleGetGlobal(

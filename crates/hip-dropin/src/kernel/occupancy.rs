@@ -46,8 +46,11 @@ pub(crate) fn active_blocks(
     blocks.check()?;
     let kernel = &*find(process, kernel, flags)?;
     let limits = &process.devices[kernel.device.0 as usize].properties;
-    let block = u32::try_from(block).ok().filter(|block| (1..=limits.max_threads_per_block).contains(block));
-    blocks.set(blocks_per_unit(process, kernel, block.ok_or(Status::INVALID_VALUE)?, lds)? as i32)
+    let block = u32::try_from(block).ok().filter(|block| *block > 0).ok_or(Status::INVALID_VALUE)?;
+    if block > limits.max_threads_per_block {
+        return blocks.set(0);
+    }
+    blocks.set(blocks_per_unit(process, kernel, block, lds)? as i32)
 }
 
 /// Writes the size of workgroups of at most `limit` work-items that fills the device best, and how many of them do.
@@ -61,7 +64,8 @@ pub(crate) fn best_block(
     grid.check()?;
     block.check()?;
     let kernel = &*find(process, kernel, flags)?;
-    let limit = u32::try_from(limit).map_err(|_| Status::INVALID_VALUE)?;
+    // A negative limit is none, like 0.
+    let limit = u32::try_from(limit).unwrap_or(0);
     let properties = &process.devices[kernel.device.0 as usize].properties;
     let most = properties.max_threads_per_block.min(kernel.signature.max_flat_workgroup_size);
     let most = if limit == 0 { most } else { most.min(limit) };

@@ -56,7 +56,7 @@ pub(crate) fn hipStreamAttachMemAsync(
 ) -> HipResult {
     process.stream(stream)?;
     // hipMemAttachGlobal, hipMemAttachHost, hipMemAttachSingle.
-    if pointer.is_null() || !matches!(flags, 1 | 2 | 4) {
+    if pointer.is_null() || !matches!(flags, 1 | 2 | 4) || flags == 4 && stream.is_null() {
         return Err(Status::INVALID_VALUE);
     }
     let found = ALLOCATIONS.find(pointer.0).filter(|found| found.is_managed());

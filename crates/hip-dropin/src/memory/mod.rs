@@ -213,12 +213,10 @@ fn memory_type(allocation: Option<&Allocation>) -> i32 {
 
 pub(crate) fn hipPointerGetAttributes(attributes: Out<hipPointerAttribute_t>, pointer: Address) -> HipResult {
     attributes.check()?;
-    if pointer.is_null() {
-        return Err(Status::INVALID_VALUE);
-    }
     let Some(found) = ALLOCATIONS.find(pointer.0) else {
-        // Before HIP 6, memory that HIP does not know is an error.
-        if Version::current() == Version::Hip5 {
+        // Before HIP 6, memory that HIP does not know is an error, and before HIP 7 null is.
+        let known_since = if pointer.is_null() { Version::Hip7 } else { Version::Hip6 };
+        if Version::current() < known_since {
             return Err(Status::INVALID_VALUE);
         }
         return attributes.set(hipPointerAttribute_t {

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hip_driver::{DeviceId, DevicePtr, DriverResult, ErrorCode, RawStream};
 
+use crate::abi::version::Version;
 use crate::abi::{
     Address, Handle, HipResult, In, Out, Status, hipMemAccessDesc, hipMemLocation, hipMemPoolProps,
 };
@@ -272,6 +273,10 @@ pub(crate) fn allocate(
 
 pub(crate) fn hipFreeAsync(process: &Process, pointer: Address, stream: StreamHandle) -> HipResult {
     let on = process.stream(stream)?;
+    // HIP 7 frees null, as hipFree does.
+    if pointer.is_null() && Version::current() == Version::Hip7 {
+        return Ok(());
+    }
     if ALLOCATIONS.find(pointer.0).is_none_or(|found| found.base != pointer.0) {
         return Err(Status::INVALID_VALUE);
     }

@@ -192,7 +192,7 @@ pub(crate) fn hipStreamWaitEvent(
 
 pub(crate) fn hipStreamGetFlags(process: &Process, stream: StreamHandle, flags: Out<u32>) -> HipResult {
     flags.check()?;
-    if stream.is_null() && Version::current() == Version::Hip5 {
+    if stream.is_null() {
         return Err(Status::INVALID_VALUE);
     }
     process.stream(stream)?;

@@ -33,6 +33,14 @@ fn a_program_prints_what_it_prints_on_amds_library() {
     prints(&[basics.to_str().unwrap()], "basics.expected");
 }
 
+/// Of the version by whose name the program asks for the library: 5.2.3, and 7.2.4.
+#[test]
+fn statuses_are_those_of_amds_library_of_the_version() {
+    let Some(hip_5) = program("statuses.hip") else { return };
+    prints(&[hip_5.to_str().unwrap()], "statuses.expected");
+    prints(&[hip_7("statuses.hip").unwrap().to_str().unwrap()], "statuses_7.expected");
+}
+
 #[test]
 fn modules_and_graphs_work_as_on_amds_library() {
     let Some(program) = program("modules.hip") else { return };

@@ -58,6 +58,12 @@ pub(super) fn set_user_data(address: u64, data: u64) -> Result<(), Status> {
     Ok(())
 }
 
+/// What memory is aligned to: the largest power of two in its bytes, up to a huge page of 2 MiB, as AMD's library for the kernel's driver
+/// does. The heap of kernels finds its 2 MiB from any address in them.
+fn alignment(bytes: u64) -> u64 {
+    1 << bytes.ilog2().min(21)
+}
+
 fn allocate(pool: Pool, bytes: usize, pointer: Out<u64>) -> Result<(), Status> {
     let machine = machine()?;
     let (owner, flags) = pool.to_allocate_from(machine).ok_or(Status::INVALID_MEMORY_POOL)?;
@@ -69,7 +75,7 @@ fn allocate(pool: Pool, bytes: usize, pointer: Out<u64>) -> Result<(), Status> {
     let bytes =
         (bytes as u64).checked_next_multiple_of(super::memory::PAGE).ok_or(Status::INVALID_ALLOCATION)?;
     let space = devices.space(owner)?;
-    let address = space.alloc(bytes, 0).map_err(|_| Status::OUT_OF_RESOURCES)?;
+    let address = space.alloc(bytes, alignment(bytes)).map_err(|_| Status::OUT_OF_RESOURCES)?;
     let is_fine = flags & super::memory::COARSE_GRAINED == 0;
     let mut ready = space.set_fine_grained(address, is_fine);
     if owner == Agent::HOST {

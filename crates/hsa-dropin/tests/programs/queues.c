@@ -237,6 +237,17 @@ static void sums(handle_t executable) {
   printf("destroyed twice: %x\n", HSA(hsa_queue_destroy, uint32_t, queue_t *)(queue));
 }
 
+// What is as large as a huge page is aligned to one, whatever lies before it: the heap of kernels needs it.
+static void alignment(void) {
+  size_t page = 4096, huge = 2 << 20, sizes[] = {page, huge, page, 3 * huge, 4 * page, huge};
+  printf("aligned:");
+  for (int i = 0; i < 6; i++) {
+    size_t of = sizes[i] < huge ? sizes[i] : huge;
+    printf(" %d", (size_t)allocate(pools[1][0], sizes[i]) % of == 0);
+  }
+  printf("\n");
+}
+
 static void signals(void) {
   queue_t *queue = new_queue(0, 64, on_error, "signals");
   handle_t a = new_signal(5), b = new_signal(7), done = new_signal(1);
@@ -331,6 +342,7 @@ int main(int count, char **values) {
   }
   handle_t executable = load_code(values[1]);
   sums(executable);
+  alignment();
   signals();
   two_devices(executable);
   printf("shut down: %x\n", HSA(hsa_shut_down, uint32_t, void)());
