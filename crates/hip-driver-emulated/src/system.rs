@@ -1,5 +1,7 @@
 //! The machine as AMD's kernel driver, HSA and the SMI libraries describe it: where the emulated devices are in it, and the host.
 
+#[cfg(target_os = "linux")]
+use std::ffi::c_void;
 use std::fs;
 
 /// The PCI number of AMD.
@@ -91,4 +93,23 @@ mod tests {
         let host = Host::here();
         assert!(!host.name.is_empty() && host.processors > 0 && host.memory_bytes > 1 << 20, "{host:?}");
     }
+}
+
+/// Whether all pages of a range of the host's addresses are memory of the process. No device can be given what is not.
+#[cfg(target_os = "linux")]
+pub fn is_mapped(start: *mut c_void, bytes: usize) -> bool {
+    const PAGE: usize = 4096;
+    const PAGES_AT_ONCE: usize = 1 << 16;
+    let Some(end) = start.addr().checked_add(bytes) else { return false };
+    let mut page = start.map_addr(|address| address / PAGE * PAGE);
+    let mut resident = vec![0; PAGES_AT_ONCE.min(bytes / PAGE + 2)];
+    while page.addr() < end {
+        let length = (end - page.addr()).min(resident.len() * PAGE);
+        // SAFETY: the kernel only looks whether the range is mapped, and `resident` has a byte for each of its pages.
+        if unsafe { libc::mincore(page, length, resident.as_mut_ptr()) } != 0 {
+            return false;
+        }
+        page = page.wrapping_byte_add(length);
+    }
+    true
 }

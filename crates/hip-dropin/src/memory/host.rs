@@ -1,10 +1,10 @@
 //! Pinned memory of the host.
 
-use crate::abi::version::Version;
 use crate::abi::{Address, HipResult, Out, Status};
 use crate::memory;
 use crate::memory::allocations::{ALLOCATIONS, Allocation, Kind};
 use crate::process::{Process, thread};
+use hip_driver_emulated::system::is_mapped;
 
 const PORTABLE: u32 = 1;
 const MAPPED: u32 = 2;
@@ -46,40 +46,17 @@ pub(crate) fn free(process: &Process, pointer: Address) -> HipResult {
     memory::free(process, &found)
 }
 
-/// Whether all pages of a range are memory of the process.
-fn is_mapped(start: Address, bytes: usize) -> bool {
-    const PAGE: u64 = 4096;
-    const PAGES_AT_ONCE: u64 = 1 << 16;
-    let (mut page, Some(end)) = (start.0 / PAGE * PAGE, start.0.checked_add(bytes as u64)) else {
-        return false;
-    };
-    let mut resident = vec![0; PAGES_AT_ONCE as usize];
-    while page < end {
-        let next = end.min(page + PAGES_AT_ONCE * PAGE);
-        // SAFETY: the kernel only looks whether the range is mapped, and `resident` has a byte for each of its pages.
-        let mapped =
-            unsafe { libc::mincore(Address(page).host(), (next - page) as usize, resident.as_mut_ptr()) };
-        if mapped != 0 {
-            return false;
-        }
-        page = next;
-    }
-    true
-}
-
 pub(crate) fn hipHostRegister(process: &Process, pointer: Address, bytes: usize, flags: u32) -> HipResult {
     if pointer.is_null() || bytes == 0 || flags & !0xf != 0 {
         return Err(Status::INVALID_VALUE);
     }
-    if !is_mapped(pointer, bytes) {
+    if !is_mapped(pointer.host(), bytes) {
         return Err(Status::INVALID_VALUE);
     }
     process.captures_allow()?;
     let device = thread::device();
-    // HIP 5 lets a program register memory anew that it freed without unregistering it.
-    if Version::current() == Version::Hip5
-        && let Some(found) = ALLOCATIONS.take(pointer.0, |kind| kind == Kind::Registered)
-    {
+    // AMD's libraries let a program register memory anew that it freed without unregistering it.
+    if let Some(found) = ALLOCATIONS.take(pointer.0, |kind| kind == Kind::Registered) {
         unregister(process, &found)?;
     }
     // SAFETY: the program keeps the memory until it unregisters it, as HIP asks.

@@ -66,6 +66,14 @@ static void graphs() {
   SAY(hipGraphDestroy(graph));
 }
 
+// Memory that was freed while it was registered comes back at the same address.
+static void registered_twice() {
+  static char memory[8192];
+  SAY(hipHostRegister(memory, sizeof(memory), hipHostRegisterDefault));
+  SAY(hipHostRegister(memory, sizeof(memory), hipHostRegisterMapped));
+  SAY(hipHostUnregister(memory));
+}
+
 int main() {
   preferences();
   names();
@@ -74,4 +82,5 @@ int main() {
   null_pointers();
   occupancy();
   graphs();
+  registered_twice();
 }

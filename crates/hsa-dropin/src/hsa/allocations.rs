@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hip_driver_emulated::system::is_mapped;
+
 use super::agent::Agent;
 use super::devices::Devices;
 use super::memory::Pool;
@@ -179,6 +181,10 @@ fn lock_host(host: u64, bytes: usize, agents: &[Agent], flags: u32, pointer: Out
     agents.iter().try_for_each(|agent| agent.kind(machine).map(drop))?;
     let memory = NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(host as usize));
     let memory = memory.filter(|_| bytes > 0 && !pointer.is_null()).ok_or(Status::INVALID_ARGUMENT)?;
+    // ROCr's error of what the kernel's driver cannot pin.
+    if !is_mapped(memory.as_ptr().cast(), bytes) {
+        return Err(Status::ERROR);
+    }
     // SAFETY: the program keeps the memory until it unlocks it, and orders what it and the agents do there, as HSA asks of it. On Linux
     // with x86-64, pages that are not there are a fault of the kernel that accesses them.
     let mapped = unsafe { devices.host.map_host_elsewhere(memory, bytes as u64) };

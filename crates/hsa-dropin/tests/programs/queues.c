@@ -223,6 +223,9 @@ static void sums(handle_t executable) {
   CHECK(about(own + 1, &info, NULL, NULL, NULL));
   printf("locked: %g, type %u, its addresses: %d\n", own[COUNT - 1], info.type, info.agent == locked && info.host == own);
   CHECK(HSA(hsa_amd_memory_unlock, uint32_t, void *)(own));
+  // What is no memory of the program cannot be locked.
+  uint32_t (*lock)(void *, size_t, handle_t *, int, void **) = find("hsa_amd_memory_lock");
+  printf("no memory locked: %x\n", lock(own, (size_t)1 << 46, NULL, 0, (void **)&locked));
   uint32_t count;
   handle_t *with_access;
   CHECK(about(device + 1, &info, malloc, &count, &with_access));
