@@ -73,6 +73,25 @@ impl Host {
     }
 }
 
+/// Whether all pages of a range of the host's addresses are memory of the process. No device can be given what is not.
+#[cfg(target_os = "linux")]
+pub fn is_mapped(start: *mut c_void, bytes: usize) -> bool {
+    const PAGE: usize = 4096;
+    const PAGES_AT_ONCE: usize = 1 << 16;
+    let Some(end) = start.addr().checked_add(bytes) else { return false };
+    let mut page = start.map_addr(|address| address / PAGE * PAGE);
+    let mut resident = vec![0; PAGES_AT_ONCE.min(bytes / PAGE + 2)];
+    while page.addr() < end {
+        let length = (end - page.addr()).min(resident.len() * PAGE);
+        // SAFETY: the kernel only looks whether the range is mapped, and `resident` has a byte for each of its pages.
+        if unsafe { libc::mincore(page, length, resident.as_mut_ptr()) } != 0 {
+            return false;
+        }
+        page = page.wrapping_byte_add(length);
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,23 +112,14 @@ mod tests {
         let host = Host::here();
         assert!(!host.name.is_empty() && host.processors > 0 && host.memory_bytes > 1 << 20, "{host:?}");
     }
-}
 
-/// Whether all pages of a range of the host's addresses are memory of the process. No device can be given what is not.
-#[cfg(target_os = "linux")]
-pub fn is_mapped(start: *mut c_void, bytes: usize) -> bool {
-    const PAGE: usize = 4096;
-    const PAGES_AT_ONCE: usize = 1 << 16;
-    let Some(end) = start.addr().checked_add(bytes) else { return false };
-    let mut page = start.map_addr(|address| address / PAGE * PAGE);
-    let mut resident = vec![0; PAGES_AT_ONCE.min(bytes / PAGE + 2)];
-    while page.addr() < end {
-        let length = (end - page.addr()).min(resident.len() * PAGE);
-        // SAFETY: the kernel only looks whether the range is mapped, and `resident` has a byte for each of its pages.
-        if unsafe { libc::mincore(page, length, resident.as_mut_ptr()) } != 0 {
-            return false;
-        }
-        page = page.wrapping_byte_add(length);
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_the_process_does_not_have_is_not_mapped() {
+        let memory = memmap2::MmapMut::map_anon(3 * 4096).unwrap();
+        let start = memory.as_ptr().cast_mut().cast::<c_void>();
+        assert!(is_mapped(start.wrapping_byte_add(100), 3 * 4096 - 100));
+        assert!(!is_mapped(start, 1 << 46) && !is_mapped(start, usize::MAX));
+        assert!(!is_mapped(std::ptr::without_provenance_mut(1 << 50), 1));
     }
-    true
 }
