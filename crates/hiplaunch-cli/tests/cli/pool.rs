@@ -95,9 +95,9 @@ fn the_demos_batches_count_their_calls() {
         assert_eq!(row["calls_per_batch"]["launch"], launches, "{row:#}");
         for column in ["alloc", "free"] {
             let calls = row["calls_per_batch"][column].as_f64().unwrap();
-            // Two streams that steal a segment from each other end with a segment each: one allocation in eight
-            // batches.
-            let most = if name == "handed on" { 0.125 } else { allocations };
+            // How many segments two streams need depends on how late the reader is, on a busy machine: a few in eight
+            // batches, where each batch would allocate one if none was used again.
+            let most = if name == "handed on" { 0.5 } else { allocations };
             assert!(calls >= allocations && calls <= most, "{column}: {row:#}");
         }
     }
