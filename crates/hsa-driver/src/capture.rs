@@ -84,7 +84,7 @@ impl HsaDriver {
         Ok(true)
     }
 
-    /// Fails if captures do not allow a stream's work to be no node.
+    /// Records an event on a stream, if the stream is captured. Returns whether it is.
     pub(crate) fn capture_record(&self, stream: &Arc<Stream>, event: &Event) -> bool {
         if !self.captures.any() {
             return false;
