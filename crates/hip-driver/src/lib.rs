@@ -50,6 +50,7 @@ mod host;
 pub mod limits;
 pub mod noop;
 mod observer;
+mod stderr;
 mod thread_number;
 mod types;
 mod value;
@@ -64,6 +65,7 @@ pub use capture::{CaptureInfo, CaptureMode, CaptureStatus};
 pub use code::{DriverError, DriverResult, ErrorCode};
 pub use host::{HostFunc, HostFunction, HostNode};
 pub use observer::{Note, NoteKind, ObservedKind, Observer};
+pub use stderr::stderr_line;
 pub use thread_number::thread_number;
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, IpcHandle, KernelLaunch, MemInfo,

@@ -1,9 +1,9 @@
 //! The log on stderr: one line for each record, filtered by level and by the start of the target.
 
-use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use hip_driver::stderr_line;
 use log::{LevelFilter, Log, Metadata, Record};
 
 use super::progress;
@@ -77,15 +77,13 @@ impl Log for Logger {
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
             let seconds = self.start.elapsed().as_secs_f64();
-            // A closed stderr can't be reported.
-            let _ = progress::aside(|| {
-                writeln!(
-                    io::stderr(),
+            progress::aside(|| {
+                stderr_line(format_args!(
                     "[{seconds:9.3}s {:5} {}] {}",
                     record.level(),
                     record.target(),
                     record.args()
-                )
+                ));
             });
         }
     }

@@ -1,11 +1,13 @@
 //! Names a rank that a signal ends. Open MPI's `mpirun` does; MPICH's names the first process of the machine instead.
 
 use std::ffi::{CStr, c_int};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
+
+use hiplaunch::driver::stderr_line;
 
 /// Variables with the rank, of process managers.
 const VARIABLES: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"];
@@ -66,13 +68,13 @@ pub fn supervise() -> io::Result<()> {
         let _ = handle(signal, on_ending);
     }
     let status = child.wait().unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "{name}: how it ended can't be known: {error}");
+        stderr_line(format_args!("{name}: how it ended can't be known: {error}"));
         std::process::exit(1)
     });
     let Some(signal) = status.signal() else { std::process::exit(status.code().unwrap_or(1)) };
     // What this process passed on is no news.
     if ASKED.load(Ordering::Relaxed) == 0 {
-        let _ = writeln!(io::stderr(), "{name} was ended by signal {signal}");
+        stderr_line(format_args!("{name} was ended by signal {signal}"));
     }
     std::process::exit(128 + signal)
 }

@@ -30,7 +30,7 @@ impl Machine {
         static MACHINE: OnceLock<Option<Machine>> = OnceLock::new();
         let machine = MACHINE.get_or_init(|| {
             Machine::open(|name| std::env::var_os(name))
-                .map_err(|reason| eprintln!("hiplaunch: {reason}"))
+                .map_err(|reason| hip_driver::stderr_line(format_args!("hiplaunch: {reason}")))
                 .ok()
         });
         machine.as_ref()

@@ -3,13 +3,11 @@
 pub(crate) mod record;
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
 /// Writes a message to stderr.
 pub(crate) fn say(text: &str) {
-    // A closed stderr can't be reported.
-    let _ = writeln!(std::io::stderr().lock(), "hiplaunch: {text}");
+    hip_driver::stderr_line(format_args!("hiplaunch: {text}"));
 }
 
 /// Writes a message to stderr, unless it was written before.

@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use hip_driver_layers::counts::CountingDriver;
-use hiplaunch::driver::backend;
+use hiplaunch::driver::{backend, stderr_line};
 use hiplaunch::{Backend, Launcher, Timeline};
 use hiplaunch_mpi::Mpi;
 
@@ -90,19 +90,19 @@ fn main() -> ExitCode {
     let options = Options::parse();
     // A rank that is killed is named then, by MPICH's mpirun, too.
     if let Err(error) = hiplaunch_mpi::supervise() {
-        eprintln!("heat: not supervised: {error}");
+        stderr_line(format_args!("heat: not supervised: {error}"));
     }
     let mpi = match Mpi::initialize() {
         Ok(mpi) => mpi,
         Err(error) => {
-            eprintln!("heat: {error}");
+            stderr_line(format_args!("heat: {error}"));
             return ExitCode::FAILURE;
         }
     };
     match run(&mpi, &options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("heat: rank {}: {error}", mpi.rank());
+            stderr_line(format_args!("heat: rank {}: {error}", mpi.rank()));
             ExitCode::FAILURE
         }
     }
@@ -123,7 +123,7 @@ fn run(mpi: &Mpi, options: &Options) -> std::result::Result<(), Box<dyn std::err
     };
     let (driver, cluster, launcher) = joined().unwrap_or_else(|error| {
         // The others can't be told.
-        eprintln!("heat: rank {}: {error}", mpi.rank());
+        stderr_line(format_args!("heat: rank {}: {error}", mpi.rank()));
         mpi.abort(1)
     });
     if let Err(error) = solve(&cluster, &launcher, &driver, options) {

@@ -30,8 +30,11 @@ impl Devices {
     pub(super) fn get() -> Result<&'static Devices, Status> {
         static DEVICES: OnceLock<Option<Devices>> = OnceLock::new();
         let machine = machine()?;
-        let devices = DEVICES
-            .get_or_init(|| Devices::start(machine).map_err(|reason| eprintln!("hiplaunch: {reason}")).ok());
+        let devices = DEVICES.get_or_init(|| {
+            Devices::start(machine)
+                .map_err(|reason| hip_driver::stderr_line(format_args!("hiplaunch: {reason}")))
+                .ok()
+        });
         devices.as_ref().ok_or(Status::OUT_OF_RESOURCES)
     }
 

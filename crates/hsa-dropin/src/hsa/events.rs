@@ -39,10 +39,18 @@ pub(crate) fn hsa_amd_register_system_event_handler(handler: EventHandler, data:
     Ok(())
 }
 
+/// What stderr says of a queue that ends.
+fn say(queue: &Queue, status: Status, reason: impl std::fmt::Display) {
+    let node = queue.device.agent.0 - 1;
+    hip_driver::stderr_line(format_args!(
+        "hiplaunch: HSA agent of node {node}: a queue failed with {:#x}: {reason}",
+        status.0
+    ));
+}
+
 /// Tells the program that a packet of a queue failed, which ends the queue.
 pub(super) fn report(queue: &Queue, status: Status, text: &str) {
-    let node = queue.device.agent.0 - 1;
-    eprintln!("hiplaunch: HSA agent of node {node}: a queue failed with {:#x}: {text}", status.0);
+    say(queue, status, text);
     queue.fail(status);
 }
 
@@ -50,8 +58,7 @@ pub(super) fn report(queue: &Queue, status: Status, text: &str) {
 /// with ROCr: what waits for the kernel would wait forever.
 pub(super) fn kernel_failed(queue: &Queue, error: &Error) {
     let status = status(error);
-    let node = queue.device.agent.0 - 1;
-    eprintln!("hiplaunch: HSA agent of node {node}: a queue failed with {:#x}: {error}", status.0);
+    say(queue, status, error);
     let fault = match error {
         Error::Fault(report) if status == Status::MEMORY_FAULT => Some(event(queue, report)),
         _ => None,

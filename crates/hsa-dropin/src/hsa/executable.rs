@@ -230,7 +230,7 @@ fn look<T>(executable: Executable, look: impl FnOnce(&Contents) -> T) -> Result<
 
 /// What stderr says of code that can't be loaded.
 fn refuse(status: Status, reason: &dyn std::fmt::Display) -> Status {
-    eprintln!("hiplaunch: HSA: a code object is refused: {reason}");
+    hip_driver::stderr_line(format_args!("hiplaunch: HSA: a code object is refused: {reason}"));
     status
 }
 
