@@ -5,11 +5,14 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use hip_driver::{
-    Capability, DeviceId, Driver, DriverError, DriverResult, HostNode, RawGraph, RawGraphExec, RawGraphNode,
-    RawStream, Work,
+    Capability, DeviceId, Driver, DriverError, DriverResult, HostNode, NodeLaunch, RawGraph, RawGraphExec,
+    RawGraphNode, RawStream, Work,
 };
 
 use super::program::{GraphProgram, Location, Step, StepData};
+
+/// The nodes that one call gives other launches.
+const UPDATES: usize = 16;
 
 /// An instantiated driver graph. It is destroyed on drop, when its last launch has finished.
 #[derive(Debug)]
@@ -111,22 +114,34 @@ impl DriverGraph {
             return false;
         }
         let data = StepData { kernargs, address, host: None, wants_accesses };
+        let differs = |(start, len): (u32, u32)| {
+            let range = start as usize..(start + len) as usize;
+            self.kernargs[range.clone()] != kernargs[range]
+        };
+        let kernel = |(index, step): (usize, &Step)| match (step, self.nodes[index]) {
+            (Step::Launch { kernarg, .. }, Some(node)) if differs(*kernarg) => Some((index, node)),
+            _ => None,
+        };
+        let mut changed = program.steps.iter().enumerate().filter_map(kernel).peekable();
         let mut accesses = Vec::new();
-        for (index, step) in program.steps.iter().enumerate() {
-            let (Step::Launch { kernarg: (start, len), .. }, Some(node)) = (step, self.nodes[index]) else {
-                continue;
-            };
-            let range = *start as usize..(start + len) as usize;
-            if self.kernargs[range.clone()] == kernargs[range] {
-                continue;
+        while changed.peek().is_some() {
+            accesses.clear();
+            let mut batch: SmallVec<[_; UPDATES]> = SmallVec::new();
+            for (index, node) in changed.by_ref().take(UPDATES) {
+                let first = accesses.len();
+                program.add_accesses(index, &data, &mut accesses);
+                batch.push((index, node, first..accesses.len()));
             }
-            let updated = program.with_work((index, step), &data, &mut accesses, Ok(()), |work| match work {
-                // SAFETY: promised by the caller; a live executable graph, which is the caller's alone.
-                Work::Kernel(launch) => unsafe { driver.graph_update(*device, *raw, node, launch) },
-                _ => Ok(()),
+            let launches = batch.into_iter().filter_map(|(index, node, range)| {
+                let launch = program.steps[index].launch(kernargs, &accesses[range])?;
+                Some(NodeLaunch { node, launch })
             });
-            if let Err(error) = updated {
+            let launches: SmallVec<[NodeLaunch<'_>; UPDATES]> = launches.collect();
+            // SAFETY: promised by the caller; a live executable graph, which is the caller's alone.
+            if let Err(error) = unsafe { driver.graph_update(*device, *raw, &launches) } {
                 log::debug!("a graph of {device} is made anew: {error}");
+                // Nodes of earlier calls have other arguments than before: nothing matches it.
+                self.kernargs.clear();
                 return false;
             }
         }

@@ -65,6 +65,26 @@ pub(super) enum Step {
     Host(HostNode),
 }
 
+impl Step {
+    /// Returns the kernel's launch, with its arguments from those of the program; `None` for another step and one without workgroups.
+    #[inline]
+    pub(super) fn launch<'a>(
+        &self,
+        kernargs: &'a [u8],
+        accesses: &'a [MemoryAccess],
+    ) -> Option<KernelLaunch<'a>> {
+        let Step::Launch { function, dims, kernarg: (start, bytes), .. } = *self else { return None };
+        (!dims.is_empty()).then(|| KernelLaunch {
+            function,
+            grid: dims.grid,
+            block: dims.block,
+            dynamic_lds: dims.dynamic_lds,
+            kernarg: &kernargs[start as usize..(start + bytes) as usize],
+            accesses,
+        })
+    }
+}
+
 /// Bytes that a step accesses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepAccess {
@@ -272,6 +292,24 @@ impl GraphProgram {
         Ok(())
     }
 
+    /// Adds what step `index` accesses, if the driver wants to know.
+    #[inline]
+    pub(super) fn add_accesses<A: Fn(Location) -> u64>(
+        &self,
+        index: usize,
+        data: &StepData<'_, A>,
+        accesses: &mut Vec<MemoryAccess>,
+    ) {
+        if data.wants_accesses {
+            let access = |a: &StepAccess| MemoryAccess {
+                ptr: DevicePtr((data.address)(a.at)),
+                bytes: a.bytes as usize,
+                write: a.write,
+            };
+            accesses.extend(self.accesses[index].iter().filter(|a| a.bytes > 0).map(access));
+        }
+    }
+
     /// Calls `enqueue` with the work of step `index`. Returns `nothing` without a call if the step has nothing to do: no
     /// workgroups, no bytes, or no memory for what it reads. `accesses` is overwritten, and keeps its memory for the next
     /// step.
@@ -286,29 +324,16 @@ impl GraphProgram {
     ) -> R {
         let ptr = |at| DevicePtr((data.address)(at));
         let work = match *step {
-            Step::Launch { dims, .. } if dims.is_empty() => return nothing,
             Step::Copy { bytes: 0, .. } | Step::Fill { bytes: 0, .. } | Step::Read { bytes: 0, .. } => {
                 return nothing;
             }
-            Step::Launch { function, dims, kernarg, .. } => {
-                if data.wants_accesses {
-                    let access = |a: &StepAccess| MemoryAccess {
-                        ptr: ptr(a.at),
-                        bytes: a.bytes as usize,
-                        write: a.write,
-                    };
-                    accesses.clear();
-                    accesses.extend(self.accesses[index].iter().filter(|a| a.bytes > 0).map(access));
-                }
-                let launch = KernelLaunch {
-                    function,
-                    grid: dims.grid,
-                    block: dims.block,
-                    dynamic_lds: dims.dynamic_lds,
-                    kernarg: &data.kernargs[kernarg.0 as usize..(kernarg.0 + kernarg.1) as usize],
-                    accesses,
+            Step::Launch { .. } => {
+                accesses.clear();
+                self.add_accesses(index, data, accesses);
+                return match step.launch(data.kernargs, accesses) {
+                    Some(launch) => enqueue(&Work::Kernel(&launch)),
+                    None => nothing,
                 };
-                return enqueue(&Work::Kernel(&launch));
             }
             Step::Copy { from, to, bytes } => {
                 Work::CopyWithin { dst: ptr(to), src: ptr(from), bytes: bytes as usize }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use hiplaunch::driver::{
     Capabilities, Capability, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverInfo, DriverResult, EventOptions, IpcHandle, KernelLaunch, MemInfo, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, Work,
+    DriverInfo, DriverResult, EventOptions, IpcHandle, MemInfo, NodeLaunch, PinnedAllocation, RawEvent,
+    RawFunction, RawGraph, RawGraphExec, RawModule, RawStream, StreamOptions, Work,
 };
 
 type Hook = Arc<dyn Fn(&'static str) + Send + Sync>;

@@ -1,6 +1,8 @@
 //! Safe wrappers for recording driver graphs. They are sound under the conditions that `rig` states.
 
-use hiplaunch::driver::{DevicePtr, DriverResult, KernelLaunch, RawGraph, RawGraphExec, RawGraphNode, Work};
+use hiplaunch::driver::{
+    DevicePtr, DriverResult, KernelLaunch, NodeLaunch, RawGraph, RawGraphExec, RawGraphNode, Work,
+};
 
 use crate::rig::{Arg, D0, Kernels, Pinned, Rig, accesses};
 
@@ -9,6 +11,9 @@ pub(crate) struct Graph<'r> {
     rig: &'r Rig,
     pub(crate) raw: RawGraph,
 }
+
+/// A kernel, its grid and block, and its arguments.
+pub(crate) type NewLaunch<'a> = (&'a str, (u32, u32), &'a [Arg]);
 
 // SAFETY comments below: the case names live memory and nodes, and keeps modules loaded. `rig` frees memory and unloads
 // modules at the end of the case.
@@ -134,19 +139,37 @@ impl Rig {
         node: RawGraphNode,
         kernels: &Kernels<'_>,
         name: &str,
-        (grid, block): (u32, u32),
+        dims: (u32, u32),
         args: &[Arg],
     ) -> DriverResult<()> {
-        let (kernarg, accesses) = (kernels.kernarg(name, args), accesses(args));
-        let launch = KernelLaunch {
-            function: kernels.function(name),
-            grid: [grid, 1, 1],
-            block: [block, 1, 1],
-            dynamic_lds: 0,
-            kernarg: &kernarg,
-            accesses: &accesses,
-        };
-        // SAFETY: a complete kernarg segment, which is copied, and a live graph.
-        unsafe { self.driver.graph_update(D0, exec, node, &launch) }
+        self.update_all(exec, kernels, &[(node, (name, dims, args))])
+    }
+
+    /// Replaces the launches of several nodes with one call.
+    pub(crate) fn update_all(
+        &self,
+        exec: RawGraphExec,
+        kernels: &Kernels<'_>,
+        launches: &[(RawGraphNode, NewLaunch<'_>)],
+    ) -> DriverResult<()> {
+        let data: Vec<_> = launches
+            .iter()
+            .map(|(_, (name, _, args))| (kernels.kernarg(name, args), accesses(args)))
+            .collect();
+        let launches = launches.iter().zip(&data);
+        let launches = launches.map(|(&(node, (name, (grid, block), _)), (kernarg, accesses))| NodeLaunch {
+            node,
+            launch: KernelLaunch {
+                function: kernels.function(name),
+                grid: [grid, 1, 1],
+                block: [block, 1, 1],
+                dynamic_lds: 0,
+                kernarg,
+                accesses,
+            },
+        });
+        let launches: Vec<NodeLaunch<'_>> = launches.collect();
+        // SAFETY: complete kernarg segments, which are copied, and a live graph.
+        unsafe { self.driver.graph_update(D0, exec, &launches) }
     }
 }

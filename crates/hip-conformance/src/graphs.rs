@@ -285,6 +285,46 @@ pub(crate) fn kernels_of_an_executable_graph_get_other_arguments(rig: &Rig) {
     assert_eq!(rig.read::<u32>(row(1, LAUNCHES - 1), 64, stream), [LAUNCHES - 1; 64]);
 }
 
+pub(crate) fn kernels_and_sizes_of_an_executable_graph_are_replaced(rig: &Rig) {
+    if !rig.has(Capability::Graphs) || !rig.has(Capability::GraphUpdates) {
+        return;
+    }
+    let (stream, vector, memory) = (rig.stream(), rig.load(&VECTOR), rig.malloc(2048));
+    let args = |half: u64, word: u32, count: i32| {
+        [output(memory.offset(1024 * half), 4 * count as usize), value(word), value(count)]
+    };
+    let graph = Graph::new(rig);
+    let [first, second] =
+        [0, 1].map(|half| graph.kernel(&[], &vector, "fill_u32", (1, 64), &args(half, 7, 64)));
+    let exec = rig.instantiate(graph.raw);
+    let run = || {
+        rig.fill_bytes(memory, 0, 2048, stream);
+        rig.launch_graph(exec, stream);
+        let got = rig.read::<u32>(memory, 512, stream);
+        (got[..256].to_vec(), got[256..].to_vec())
+    };
+    let filled = |word: u32, count: usize| [vec![word; count], vec![0; 256 - count]].concat();
+    let counted = |start: u32| (start..start + 256).collect::<Vec<u32>>();
+    assert_eq!(run(), (filled(7, 64), filled(7, 64)));
+    // Both by one call: more workgroups, and another kernel. Then back to one workgroup of more work-items.
+    let launches = [
+        (first, ("fill_u32", (4, 64), &args(0, 8, 256)[..])),
+        (second, ("iota_u32", (4, 64), &args(1, 100, 256)[..])),
+    ];
+    rig.update_all(exec, &vector, &launches).unwrap();
+    assert_eq!(run(), (filled(8, 256), counted(100)));
+    rig.update(exec, second, &vector, "fill_u32", (1, 128), &args(1, 9, 128)).unwrap();
+    assert_eq!(run(), (filled(8, 256), filled(9, 128)));
+    // A call that is refused for one node replaces none.
+    let most = rig.driver.device_properties(D0).unwrap().max_threads_per_block;
+    let launches = [
+        (first, ("fill_u32", (4, 64), &args(0, 10, 256)[..])),
+        (second, ("fill_u32", (1, most + 1), &args(1, 10, 128)[..])),
+    ];
+    code(rig.update_all(exec, &vector, &launches));
+    assert_eq!(run(), (filled(8, 256), filled(9, 128)));
+}
+
 pub(crate) fn an_update_does_not_wait_for_the_last_launch(rig: &Rig) {
     if !rig.has(Capability::Graphs) || !rig.has(Capability::GraphUpdates) || !rig.has(Capability::HostFunc) {
         return;

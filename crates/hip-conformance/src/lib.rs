@@ -157,6 +157,7 @@ macro_rules! cases {
                 kernel_arguments_are_copied_when_added,
                 an_instantiated_graph_is_a_copy,
                 kernels_of_an_executable_graph_get_other_arguments,
+                kernels_and_sizes_of_an_executable_graph_are_replaced,
                 an_update_does_not_wait_for_the_last_launch,
                 a_graph_of_empty_nodes_does_nothing,
                 fills_in_a_graph_keep_to_their_range,

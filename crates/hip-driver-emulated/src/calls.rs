@@ -14,9 +14,9 @@ use super::{EmulatedDriver, belongs, check_host, exhausted, push, stale, synchro
 use hip_driver::captures;
 use hip_driver::{
     Capabilities, Capability, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, IpcHandle, KernelLaunch, MemInfo,
-    Observer, PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule,
-    RawStream, Recovery, StreamOptions, Work,
+    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, IpcHandle, MemInfo, NodeLaunch, Observer,
+    PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
+    Recovery, StreamOptions, Work,
 };
 
 // SAFETY of the unsafe methods below: they check handles and device addresses themselves, whatever the caller
@@ -83,7 +83,7 @@ impl Driver for EmulatedDriver {
     fn device_synchronize(&self, device: DeviceId) -> DriverResult<()> {
         let call = "hipDeviceSynchronize";
         let device = self.any_device(call, device)?;
-        self.captures_nothing(call, ErrorCode::STREAM_CAPTURE_UNSUPPORTED)?;
+        self.captures.none(call, ErrorCode::STREAM_CAPTURE_UNSUPPORTED)?;
         device.synchronize(call)
     }
 
@@ -107,7 +107,7 @@ impl Driver for EmulatedDriver {
     fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
         let call = "hipMalloc";
         let device = self.device(call, device)?;
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         device.allocate(call, bytes)
     }
 
@@ -120,7 +120,7 @@ impl Driver for EmulatedDriver {
         if self.pinned.begins_at(ptr.0, Owner::Managed) {
             return self.unpin(call, device.id, ptr, Owner::Managed);
         }
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         self.release(call, device, ptr)
     }
 
@@ -132,7 +132,7 @@ impl Driver for EmulatedDriver {
     ) -> DriverResult<DevicePtr> {
         let call = "hipMallocAsync";
         let stream = self.ordered_stream(call, device, stream)?;
-        self.not_captured(call, &stream)?;
+        self.captures.not_captured(call, &stream)?;
         match stream.device.allocate(call, bytes) {
             // The stream may be about to free enough memory, and this call is ordered after that.
             Err(error) if error.code == ErrorCode::OUT_OF_MEMORY && !stream.mark().is_reached() => {
@@ -150,7 +150,7 @@ impl Driver for EmulatedDriver {
         if ptr.is_null() {
             return Ok(());
         }
-        self.not_captured(call, &stream)?;
+        self.captures.not_captured(call, &stream)?;
         stream.order_with_null();
         stream.device.begin_free(call, ptr)?;
         push(call, &stream, |_| Command::Free(ptr)).inspect_err(|_| stream.device.cancel_free(ptr)).map(drop)
@@ -159,7 +159,7 @@ impl Driver for EmulatedDriver {
     fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         let call = "hipHostMalloc";
         self.device(call, device)?;
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         self.map(call, self.pinned.allocate(call, bytes, Owner::Driver)?, Owner::Driver)
     }
 
@@ -175,7 +175,7 @@ impl Driver for EmulatedDriver {
     ) -> DriverResult<PinnedAllocation> {
         let call = "hipHostRegister";
         self.device(call, device)?;
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         self.map(call, self.pinned.register(call, ptr, bytes)?, Owner::Caller)
     }
 
@@ -236,7 +236,7 @@ impl Driver for EmulatedDriver {
     unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
         let call = work.blocking_kind().name();
         let device = self.device(call, device)?;
-        self.captures_nothing(call, ErrorCode::STREAM_CAPTURE_IMPLICIT)?;
+        self.captures.none(call, ErrorCode::STREAM_CAPTURE_IMPLICIT)?;
         device.synchronize_with_null(call)?;
         let done = match *work {
             Work::CopyToDevice { bytes: 0, .. } | Work::CopyToHost { bytes: 0, .. } => return Ok(()),
@@ -271,7 +271,7 @@ impl Driver for EmulatedDriver {
         self.any_device(call, device)?;
         let found = self.streams.remove_if(stream.0, |s| belongs(call, "stream", s.device.id, device))?;
         let found = found.ok_or_else(|| stale(call, "stream", stream.0))?;
-        self.forget_capture(&found);
+        self.captures.forget(&found);
         found.close();
         self.reap();
         Ok(())
@@ -300,7 +300,7 @@ impl Driver for EmulatedDriver {
         let call = "hipStreamWaitEvent";
         let stream = self.ordered_stream(call, device, stream)?;
         let event = self.event(call, event)?;
-        if self.capture_wait(call, &stream, &event)? {
+        if self.captures.wait(call, &stream, &event.capture, || event.mark().is_some())? {
             return Ok(());
         }
         match event.mark() {
@@ -321,7 +321,7 @@ impl Driver for EmulatedDriver {
         let call = "hipStreamBeginCapture";
         self.device(call, device)?;
         let stream = self.any_stream(call, device, stream)?;
-        self.begin_capture(&stream, mode).map_err(|refused| refused.of(call))
+        self.captures.begin(call, &stream, mode)
     }
 
     /// A capture can be ended on a lost device, too.
@@ -334,7 +334,7 @@ impl Driver for EmulatedDriver {
     unsafe fn stream_capture_info(&self, device: DeviceId, stream: RawStream) -> DriverResult<CaptureInfo> {
         let call = "hipStreamGetCaptureInfo";
         self.any_device(call, device)?;
-        Ok(self.capture_info(&self.any_stream(call, device, stream)?))
+        Ok(self.captures.info(&self.any_stream(call, device, stream)?))
     }
 
     fn exchange_capture_mode(&self, device: DeviceId, mode: CaptureMode) -> DriverResult<CaptureMode> {
@@ -360,7 +360,7 @@ impl Driver for EmulatedDriver {
         let call = "hipEventRecord";
         let stream = self.ordered_stream(call, device, stream)?;
         let event = self.event_of(call, device, event)?;
-        if self.capture_record(&stream, &event) || event.record(&stream) {
+        if self.captures.record(&stream, &event.capture) || event.record(&stream) {
             return Ok(());
         }
         let detail = "the stream was destroyed while it was used";
@@ -370,7 +370,7 @@ impl Driver for EmulatedDriver {
     unsafe fn event_query(&self, device: DeviceId, event: RawEvent) -> DriverResult<bool> {
         let call = "hipEventQuery";
         let event = self.event_of(call, device, event)?;
-        self.may_observe_event(call, &event)?;
+        self.captures.may_observe_event(call, &event.capture)?;
         let reached = event.mark().is_none_or(|mark| mark.look());
         self.device(call, device)?;
         Ok(reached)
@@ -379,7 +379,7 @@ impl Driver for EmulatedDriver {
     unsafe fn event_synchronize(&self, device: DeviceId, event: RawEvent) -> DriverResult<()> {
         let call = "hipEventSynchronize";
         let event = self.event_of(call, device, event)?;
-        self.may_observe_event(call, &event)?;
+        self.captures.may_observe_event(call, &event.capture)?;
         if let Some(mark) = event.mark() {
             wait(call, &mark)?;
         }
@@ -417,7 +417,7 @@ impl Driver for EmulatedDriver {
     unsafe fn module_unload(&self, device: DeviceId, module: RawModule) -> DriverResult<()> {
         let call = "hipModuleUnload";
         self.any_device(call, device)?;
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         let found = self.modules.remove_if(module.0, |m| belongs(call, "module", m.device.id, device))?;
         found.ok_or_else(|| stale(call, "module", module.0))?.forget_functions(&self.functions);
         Ok(())
@@ -486,10 +486,9 @@ impl Driver for EmulatedDriver {
         &self,
         device: DeviceId,
         exec: RawGraphExec,
-        node: RawGraphNode,
-        launch: &KernelLaunch<'_>,
+        launches: &[NodeLaunch<'_>],
     ) -> DriverResult<()> {
-        self.update_node((device, exec), node, launch)
+        self.update_nodes(device, exec, launches)
     }
 
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {
@@ -535,7 +534,7 @@ impl EmulatedDriver {
         owner: Owner,
     ) -> DriverResult<()> {
         self.any_device(call, device)?;
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         if !self.pinned.begins_at(ptr.0, owner) {
             let detail = format!("{ptr} is not the start of such memory");
             return Err(DriverError::with_detail(call, owner.unknown(), detail));

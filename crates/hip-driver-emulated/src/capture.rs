@@ -4,164 +4,43 @@
 use std::sync::Arc;
 
 use super::EmulatedDriver;
-use super::event::Event;
 use super::graph::Recorded;
 use super::stream::{Stream, StreamKind};
-use hip_driver::captures::{self, CaptureStream, Refused};
-use hip_driver::{CaptureInfo, CaptureMode, DeviceId, DriverError, DriverResult, ErrorCode, RawGraph, Work};
+use hip_driver::driver_captures::{DriverCaptures, DriverStream};
+use hip_driver::{DeviceId, DriverResult, RawGraph, Work};
 
-/// The captures of a driver. A node's name is its place among the recorded steps.
-pub(super) type Captures = captures::Captures<Captured, Recorded, usize>;
-/// The record of an event on a captured stream.
-pub(super) type CapturedRecord = captures::CapturedRecord<usize>;
+/// The captures of a driver.
+pub(super) type Captures = DriverCaptures<Stream, Recorded>;
 
-/// A captured stream.
-pub(super) struct Captured(Arc<Stream>);
-
-impl PartialEq for Captured {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl CaptureStream for Captured {
+impl DriverStream for Stream {
     fn is_null(&self) -> bool {
-        self.0.kind() == StreamKind::Null
+        self.kind() == StreamKind::Null
     }
 
     fn device(&self) -> DeviceId {
-        self.0.device.id
+        self.device.id
     }
-}
-
-fn key(stream: &Arc<Stream>) -> Captured {
-    Captured(Arc::clone(stream))
 }
 
 impl EmulatedDriver {
-    /// Whether this stream is captured.
-    #[inline]
-    pub(super) fn is_captured(&self, stream: &Arc<Stream>) -> bool {
-        self.captures.any() && self.captures.is_captured(&key(stream))
-    }
-
-    pub(super) fn begin_capture(&self, stream: &Arc<Stream>, mode: CaptureMode) -> Result<(), Refused> {
-        self.captures.begin(key(stream), mode, Recorded::default(), Vec::new())
-    }
-
-    pub(super) fn capture_info(&self, stream: &Arc<Stream>) -> CaptureInfo {
-        let info =
-            |capture: captures::Captured<'_, _, _>| CaptureInfo { status: capture.status, id: capture.id };
-        self.captures.with(&key(stream), info).unwrap_or(CaptureInfo::NONE)
-    }
-
     pub(super) fn end_capture(&self, call: &'static str, stream: &Arc<Stream>) -> DriverResult<RawGraph> {
-        let ended = self.captures.end(&key(stream)).map_err(|refused| refused.of(call))?;
-        ended.complete.map_err(|refused| refused.of(call))?;
-        self.add_captured(call, Arc::clone(&stream.device), ended.recorded)
+        self.add_captured(call, Arc::clone(&stream.device), self.captures.end(call, stream)?)
     }
 
     /// Makes a node of work that is enqueued on a stream, if the stream is captured. Returns whether it is.
+    #[inline]
     pub(super) fn capture_work(&self, stream: &Arc<Stream>, work: &Work<'_>) -> DriverResult<bool> {
-        if !self.is_captured(stream) {
-            return Ok(false);
-        }
-        let call = work.kind().name();
-        if matches!(
-            work,
-            Work::CooperativeKernel { .. }
-                | Work::PartialKernel { .. }
-                | Work::CopyFromPeer { .. }
-                | Work::HostFunction(_)
-                | Work::WriteValue { .. }
-                | Work::WaitValue { .. }
-                | Work::Graph(_)
-        ) {
-            let detail = "the stream is captured, and such work is no node of a graph";
-            return Err(DriverError::with_detail(call, ErrorCode::STREAM_CAPTURE_UNSUPPORTED, detail));
-        }
-        if let Work::Empty = work {
-            return Err(work.unsupported(call));
-        }
-        let prepared = self.prepare(call, &stream.device, work)?;
-        let added = self.captures.add(&key(stream), |recorded, _| {
+        let prepare = |call| self.prepare(call, &stream.device, work);
+        self.captures.add(stream, work, prepare, |prepared, recorded, _| {
             // Copies and fills of no bytes do nothing.
-            let Some(prepared) = prepared else { return Ok::<_, Refused>(None) };
-            let step = prepared.stage(&mut recorded.arguments);
+            let step = prepared?.stage(&mut recorded.arguments);
             if let Some((host, bytes)) = step.host_memory()
                 && self.pinned.contains(host, bytes)
             {
                 recorded.must_be_pinned(host, bytes);
             }
             recorded.steps.push(Some(step));
-            Ok(Some(recorded.steps.len()))
-        });
-        added.map_err(|refused| refused.of(call))
-    }
-
-    /// Fails if the stream is captured: for what is no node of a graph.
-    #[inline]
-    pub(super) fn not_captured(&self, call: &'static str, stream: &Arc<Stream>) -> DriverResult<()> {
-        if !self.captures.any() {
-            return Ok(());
-        }
-        self.captures.not_captured(&key(stream)).map_err(|refused| refused.of(call))
-    }
-
-    /// Records an event on a stream, if the stream is captured. Returns whether it is.
-    pub(super) fn capture_record(&self, stream: &Arc<Stream>, event: &Event) -> bool {
-        if !self.captures.any() {
-            return false;
-        }
-        self.captures.record(&key(stream)).map(|record| event.set_captured(record)).is_some()
-    }
-
-    /// Makes a stream wait for an event, if one of the two belongs to a capture. Returns whether one does.
-    pub(super) fn capture_wait(
-        &self,
-        call: &'static str,
-        stream: &Arc<Stream>,
-        event: &Event,
-    ) -> DriverResult<bool> {
-        if !self.captures.any() {
-            return Ok(false);
-        }
-        let waited = self.captures.wait(key(stream), event.captured(), event.mark().is_some());
-        waited.map_err(|refused| refused.of(call))
-    }
-
-    /// Checks that captures allow a call that waits for an event or asks for its state.
-    #[inline]
-    pub(super) fn may_observe_event(&self, call: &'static str, event: &Event) -> DriverResult<()> {
-        if !self.captures.any() {
-            return Ok(());
-        }
-        self.captures.may_observe_event(event.captured().as_ref()).map_err(|refused| refused.of(call))
-    }
-
-    /// Checks that captures allow a call that waits for a stream or asks for its state.
-    #[inline]
-    pub(super) fn may_observe_stream(&self, call: &'static str, stream: &Arc<Stream>) -> DriverResult<()> {
-        if !self.captures.any() {
-            return Ok(());
-        }
-        self.captures.may_observe_stream(&key(stream)).map_err(|refused| refused.of(call))
-    }
-
-    /// Checks that the modes of captures and of this thread allow a call that may wait for other work.
-    #[inline]
-    pub(super) fn captures_allow(&self, call: &'static str) -> DriverResult<()> {
-        self.captures.allow().map_err(|refused| refused.of(call))
-    }
-
-    /// Checks that there is no capture at all, for a call that would wait for captured work.
-    #[inline]
-    pub(super) fn captures_nothing(&self, call: &'static str, code: ErrorCode) -> DriverResult<()> {
-        self.captures.none(code).map_err(|refused| refused.of(call))
-    }
-
-    /// Ends the capture that was begun on a stream that is destroyed.
-    pub(super) fn forget_capture(&self, stream: &Arc<Stream>) {
-        drop(self.captures.forget(&key(stream)));
+            Some(recorded.steps.len())
+        })
     }
 }

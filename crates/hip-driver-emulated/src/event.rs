@@ -3,20 +3,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::capture::CapturedRecord;
 use super::stream::{Mark, Stream};
 use hip_driver::DeviceId;
+use hip_driver::driver_captures::EventCapture;
 
 use super::command::Command;
-use super::device::lock;
 
 /// An event. Recording it again replaces its mark; waits that were enqueued before keep the earlier mark.
 pub(super) struct Event {
     pub(super) device: DeviceId,
     pub(super) timing: bool,
     record: Mutex<Option<Record>>,
-    /// The last record, if it was on a captured stream.
-    captured: Mutex<Option<CapturedRecord>>,
+    pub(super) capture: EventCapture,
     /// The number of the newest record that was reached, and the time.
     reached: Mutex<Option<(u64, Instant)>>,
 }
@@ -43,7 +41,7 @@ impl Event {
             device,
             timing,
             record: Mutex::new(None),
-            captured: Mutex::new(None),
+            capture: EventCapture::default(),
             reached: Mutex::new(None),
         }
     }
@@ -51,7 +49,7 @@ impl Event {
     /// Records the event after all work that is on the stream now. Returns `false` if the stream was destroyed
     /// meanwhile.
     pub(super) fn record(self: &Arc<Self>, stream: &Arc<Stream>) -> bool {
-        *lock(&self.captured) = None;
+        self.capture.clear();
         let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let number = record.as_ref().map_or(1, |r| r.number + 1);
         let mark = if self.timing {
@@ -67,16 +65,6 @@ impl Event {
         };
         *record = Some(Record { number, mark });
         true
-    }
-
-    /// Records the event on a captured stream. Once the capture has ended, the event is as it was before.
-    pub(super) fn set_captured(&self, record: CapturedRecord) {
-        *lock(&self.captured) = Some(record);
-    }
-
-    /// Returns the last record, if it was on a captured stream.
-    pub(super) fn captured(&self) -> Option<CapturedRecord> {
-        lock(&self.captured).clone()
     }
 
     /// Returns the mark of the last record; `None` if there was none.

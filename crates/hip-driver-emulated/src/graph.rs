@@ -4,7 +4,6 @@
 //! which they were added satisfies all dependencies. No two nodes of one launch run at the same time.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use amdgpu_emulator::BlockTable;
@@ -14,12 +13,9 @@ use super::device::{Device, lock};
 use super::watch::Watched;
 use super::{EmulatedDriver, belongs, exhausted, stale};
 use hip_driver::{
-    CallKind, DeviceId, DriverError, DriverResult, ErrorCode, KernelLaunch, RawGraph, RawGraphExec,
+    CallKind, DeviceId, DriverError, DriverResult, ErrorCode, NodeLaunch, RawGraph, RawGraphExec,
     RawGraphNode, Work,
 };
-
-/// The first byte of the handles of nodes. In other handles, that byte is the kind of the table.
-const NODE_KIND: u64 = 7 << 56;
 
 /// A graph to which nodes are added.
 pub(super) struct Graph {
@@ -78,16 +74,6 @@ impl ExecContents {
                 device.lose(fault_code(&error), work, error);
             }
         }
-    }
-}
-
-/// Numbers for the nodes of all graphs. No number is used twice.
-#[derive(Default)]
-pub(super) struct NodeNumbers(AtomicU64);
-
-impl NodeNumbers {
-    fn next(&self) -> u64 {
-        NODE_KIND | (self.0.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
@@ -152,8 +138,8 @@ impl EmulatedDriver {
         let node = self.nodes.next();
         let place = recorded.steps.len();
         recorded.steps.push(step);
-        recorded.nodes.insert(node, place);
-        Ok(RawGraphNode(node))
+        recorded.nodes.insert(node.0, place);
+        Ok(node)
     }
 
     /// Fails if host memory is not pinned: a node may read or write it at any time.
@@ -191,31 +177,38 @@ impl EmulatedDriver {
         Ok(exec)
     }
 
-    /// Replaces the launch of a kernel's node. Launches in flight keep theirs.
-    pub(super) fn update_node(
+    /// Replaces launches of kernels' nodes. Launches in flight keep theirs.
+    pub(super) fn update_nodes(
         &self,
-        (device, exec): (DeviceId, RawGraphExec),
-        node: RawGraphNode,
-        launch: &KernelLaunch<'_>,
+        device: DeviceId,
+        exec: RawGraphExec,
+        launches: &[NodeLaunch<'_>],
     ) -> DriverResult<()> {
         let call = CallKind::GraphUpdate.name();
         self.device(call, device)?;
         let exec = self.exec(call, device, exec)?;
-        let prepared = self.prepare(call, &exec.device, &Work::Kernel(launch))?;
         let mut contents = lock(&exec.contents);
-        let contents = Arc::make_mut(&mut contents);
-        let place = exec.places.get(&node.0).copied();
-        let step = place.and_then(|place| contents.steps.get_mut(place)).and_then(Option::as_mut);
-        match (step, prepared) {
-            (Some(step @ Step::Launch { .. }), Some(prepared)) => {
-                *step = prepared.replace(step, &mut contents.arguments);
-                Ok(())
-            }
-            _ => {
+        let kernel = |node: &RawGraphNode| {
+            let place = exec.places.get(&node.0).copied();
+            place.filter(|place| matches!(contents.steps.get(*place), Some(Some(Step::Launch { .. }))))
+        };
+        // All of them are checked before the first is replaced.
+        let mut all = Vec::with_capacity(launches.len());
+        for NodeLaunch { node, launch } in launches {
+            let prepared = self.prepare(call, &exec.device, &Work::Kernel(launch))?;
+            let replaced = kernel(node).zip(prepared).ok_or_else(|| {
                 let detail = format!("{node:?} is no kernel's of the graph");
-                Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail))
+                DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
+            })?;
+            all.push(replaced);
+        }
+        let contents = Arc::make_mut(&mut contents);
+        for (place, prepared) in all {
+            if let Some(step) = &mut contents.steps[place] {
+                *step = prepared.replace(step, &mut contents.arguments);
             }
         }
+        Ok(())
     }
 
     /// Returns what an executable graph executes that can be launched on `device`.

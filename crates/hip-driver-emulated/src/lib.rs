@@ -78,7 +78,7 @@ use self::command::Command;
 use self::device::{Device, lock, wait};
 pub use self::devices::Hardware;
 use self::event::Event;
-use self::graph::{Graph, GraphExec, NodeNumbers};
+use self::graph::{Graph, GraphExec};
 use self::handles::Table;
 pub use self::listener::{DeviceFault, DeviceListener, Listener, Notices};
 use self::module::{Function, Module};
@@ -91,7 +91,9 @@ use self::stream::{Batch, Stream, runs_command};
 #[cfg(target_os = "linux")]
 pub use self::virtual_memory::{VIRTUAL_GRANULARITY, VirtualAccess};
 use self::watch::Watch;
-use hip_driver::{DeviceId, DriverError, DriverResult, ErrorCode, RawEvent, RawFunction, RawModule};
+use hip_driver::{
+    DeviceId, DriverError, DriverResult, ErrorCode, NodeNumbers, RawEvent, RawFunction, RawModule,
+};
 
 /// The profile of one kernel on one device, over all its launches.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -93,7 +93,7 @@ impl EmulatedDriver {
         device: DeviceId,
         bytes: usize,
     ) -> DriverResult<DevicePtr> {
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         self.device(call, device)?;
         let pinned = self.pinned.allocate(call, bytes, Owner::Managed)?;
         // The program accesses it by the address alone.
@@ -107,7 +107,7 @@ impl EmulatedDriver {
         device: DeviceId,
         bytes: usize,
     ) -> DriverResult<DevicePtr> {
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         let device = self.device(call, device)?;
         if bytes == 0 {
             return Err(invalid(call, "an allocation of 0 bytes".into()));
@@ -146,7 +146,7 @@ impl EmulatedDriver {
     }
 
     pub(super) fn close(&self, call: &'static str, device: DeviceId, ptr: DevicePtr) -> DriverResult<()> {
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         let device = self.any_device(call, device)?;
         if lock(&self.shared.0).contains_key(&ptr.0) {
             return Err(invalid(call, format!("{ptr} is not the beginning of opened memory")));

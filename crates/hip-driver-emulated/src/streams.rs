@@ -73,7 +73,7 @@ impl EmulatedDriver {
         self.device(call, device)?;
         let found = self.any_stream(call, device, stream)?;
         // Captured work is ordered by its graph's launches.
-        if !self.is_captured(&found) {
+        if !self.captures.is_captured(&found) {
             found.order_with_null();
         }
         Ok(found)
@@ -90,7 +90,7 @@ impl EmulatedDriver {
     ) -> DriverResult<Arc<Stream>> {
         self.device(call, device)?;
         let found = self.any_stream(call, device, stream)?;
-        self.may_observe_stream(call, &found)?;
+        self.captures.may_observe_stream(call, &found)?;
         if found.kind() == StreamKind::Null {
             found.order_with_null();
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use hip_driver::activity::ActivityObserver;
 use hip_driver::{
     Call, Capabilities, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver, DriverError,
-    DriverInfo, DriverResult, EventOptions, IpcHandle, KernelLaunch, MemInfo, Note, Observer, Output,
+    DriverInfo, DriverResult, EventOptions, IpcHandle, MemInfo, NodeLaunch, Note, Observer, Output,
     PinnedAllocation, RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream,
     StreamOptions, Work, for_each_call,
 };

@@ -8,9 +8,9 @@ use std::ptr::NonNull;
 
 use crate::{
     CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, DriverError, ErrorCode, EventOptions,
-    HostFunction, HostNode, IpcHandle, KernelLaunch, MemInfo, MemoryAccess, PinnedAllocation, RawEvent,
-    RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions, ValueWidth,
-    WaitCondition,
+    HostFunction, HostNode, IpcHandle, KernelLaunch, MemInfo, MemoryAccess, NodeLaunch, PinnedAllocation,
+    RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, StreamOptions,
+    ValueWidth, WaitCondition,
 };
 
 /// Passes the list of the driver's methods that act on a device to the macro named `$generate`. A row is the
@@ -68,7 +68,7 @@ macro_rules! for_each_call {
             GraphCreate "hipGraphCreate" [] () fn graph_create(device) -> RawGraph;
             GraphDestroy "hipGraphDestroy" [] (unsafe) fn graph_destroy(device, graph: RawGraph) -> ();
             GraphInstantiate "hipGraphInstantiate" [] (unsafe) fn graph_instantiate(device, graph: RawGraph) -> RawGraphExec;
-            GraphUpdate "hipGraphExecKernelNodeSetParams" [] (unsafe) fn graph_update(device, exec: RawGraphExec, node: RawGraphNode, launch: &'a KernelLaunch<'a>) -> ();
+            GraphUpdate "hipGraphExecKernelNodeSetParams" [] (unsafe) fn graph_update(device, exec: RawGraphExec, launches: &'a [NodeLaunch<'a>]) -> ();
             GraphExecDestroy "hipGraphExecDestroy" [] (unsafe) fn graph_exec_destroy(device, exec: RawGraphExec) -> ();
         }
     };

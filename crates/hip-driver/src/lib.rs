@@ -46,8 +46,10 @@ mod capability;
 mod capture;
 pub mod captures;
 mod code;
+pub mod driver_captures;
 mod host;
 pub mod limits;
+mod node_numbers;
 pub mod noop;
 mod observer;
 mod stderr;
@@ -64,12 +66,13 @@ pub use capability::{Capabilities, Capability};
 pub use capture::{CaptureInfo, CaptureMode, CaptureStatus};
 pub use code::{DriverError, DriverResult, ErrorCode};
 pub use host::{HostFunc, HostFunction, HostNode};
+pub use node_numbers::NodeNumbers;
 pub use observer::{Note, NoteKind, ObservedKind, Observer};
 pub use stderr::stderr_line;
 pub use thread_number::thread_number;
 pub use types::{
     DeviceId, DeviceProperties, DevicePtr, DriverInfo, EventOptions, IpcHandle, KernelLaunch, MemInfo,
-    MemoryAccess, PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph,
+    MemoryAccess, NodeLaunch, PciAddress, PciAddressError, PinnedAllocation, RawEvent, RawFunction, RawGraph,
     RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery, StreamOptions,
 };
 pub use value::{Comparison, ValueWidth, WaitCondition};
@@ -458,9 +461,9 @@ pub trait Driver: Send + Sync + Debug + 'static {
         let _ = (device, graph);
         Err(lacking(CallKind::GraphInstantiate))
     }
-    /// Replaces the launch of a kernel's node of an executable graph: its arguments, its sizes or the kernel, for launches of the graph to
-    /// come. Those in flight keep what they had. `node` is of the graph from which it was instantiated, and remains what it depends on. The
-    /// kernarg segment is copied before the call returns. May wait for a launch before the last. Needs [`Capability::GraphUpdates`].
+    /// Replaces the launches of kernels' nodes of an executable graph, one after the other: arguments, sizes or the kernel, for launches of
+    /// the graph to come. Those in flight keep what they had. A node remains what it depends on. The kernarg segments are copied before the
+    /// call returns. May wait for a launch before the last. On an error, all nodes keep what they have. Needs [`Capability::GraphUpdates`].
     ///
     /// # Safety
     /// No other call uses the executable graph at the same time. What [`graph_add`](Driver::graph_add) requires of the kernel holds.
@@ -468,10 +471,9 @@ pub trait Driver: Send + Sync + Debug + 'static {
         &self,
         device: DeviceId,
         exec: RawGraphExec,
-        node: RawGraphNode,
-        launch: &KernelLaunch<'_>,
+        launches: &[NodeLaunch<'_>],
     ) -> DriverResult<()> {
-        let _ = (device, exec, node, launch);
+        let _ = (device, exec, launches);
         Err(lacking(CallKind::GraphUpdate))
     }
     /// Destroys an executable graph. Does not wait.

@@ -40,6 +40,47 @@ fn waves_of_unit(kernel: &KernelSignature, processor: &str) -> u32 {
     4 * by_vgprs.min(by_sgprs).min(8)
 }
 
+/// The limits of a kernel's launches on a device, in the form that a launch checks them.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchLimits {
+    grid: [u32; 3],
+    block: [u32; 3],
+    work_items: u64,
+    required: Option<[u32; 3]>,
+    /// LDS in bytes: what the kernel has by itself, and what a workgroup may have.
+    static_lds: u64,
+    lds: u64,
+}
+
+impl LaunchLimits {
+    /// The limits of a kernel on a device with these properties.
+    pub fn new(kernel: &KernelSignature, limits: &DeviceProperties) -> LaunchLimits {
+        LaunchLimits {
+            grid: limits.max_grid,
+            block: limits.max_block,
+            work_items: limits.max_threads_per_block.min(kernel.max_flat_workgroup_size).into(),
+            required: kernel.reqd_workgroup_size,
+            static_lds: kernel.group_segment_fixed_size.into(),
+            lds: limits.max_lds_per_block.into(),
+        }
+    }
+
+    /// Whether a launch keeps to them, so that [`configuration_fault`] has no reason to refuse it.
+    #[inline]
+    pub fn admit(&self, grid: [u32; 3], block: [u32; 3], dynamic_lds: u32) -> bool {
+        // From 1 on: of 0, what is subtracted from leaves the largest number.
+        let within = |count: u32, most: u32| count.wrapping_sub(1) < most;
+        let axis = |n: usize| {
+            let items = u64::from(grid[n]) * u64::from(block[n]);
+            within(grid[n], self.grid[n]) & within(block[n], self.block[n]) & (items <= u32::MAX.into())
+        };
+        let [x, y, z] = block.map(u64::from);
+        let items = (x * y).saturating_mul(z) <= self.work_items;
+        let lds = self.static_lds + u64::from(dynamic_lds) <= self.lds;
+        axis(0) & axis(1) & axis(2) & items & lds & self.required.is_none_or(|required| required == block)
+    }
+}
+
 /// Returns why a device refuses a launch, in half a sentence; `None` if it does not. `grid` is in workgroups, `block` in work-items and
 /// `dynamic_lds` in bytes.
 pub fn configuration_fault(
@@ -98,6 +139,35 @@ mod tests {
         kernel.descriptor.kernel_code_properties = u16::from(wave == 32) << 10;
         kernel.descriptor.compute_pgm_rsrc1 = field;
         kernel
+    }
+
+    #[test]
+    fn what_is_admitted_has_no_fault() {
+        let mut device = crate::noop::NoopDriver::open().device_properties(crate::DeviceId(0)).unwrap();
+        (device.max_grid, device.max_block) = ([1 << 20, 65535, 300], [1024, 512, 64]);
+        let mut kernel = kernel(64, false, 0);
+        let counts = [0, 1, 2, 3, 63, 64, 65, 300, 301, 512, 513, 1024, 65535, 65536, 1 << 20, u32::MAX];
+        let mut seed = 1u64;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % below
+        };
+        let mut seen = [0; 2];
+        for _ in 0..20_000 {
+            let mut dims =
+                || std::array::from_fn(|_| counts[random(counts.len()) % (1 + random(counts.len()))]);
+            let (grid, block, required) = (dims(), dims(), dims());
+            kernel.reqd_workgroup_size =
+                (random(8) == 0).then_some(if random(2) == 0 { block } else { required });
+            kernel.max_flat_workgroup_size = [1024, 64][random(2)];
+            kernel.group_segment_fixed_size = [0, device.max_lds_per_block, u32::MAX][random(3)];
+            let lds = [0, 1, device.max_lds_per_block, u32::MAX][random(4)];
+            let fault = configuration_fault(&kernel, &device, grid, block, lds);
+            let admitted = LaunchLimits::new(&kernel, &device).admit(grid, block, lds);
+            assert_eq!(admitted, fault.is_none(), "{grid:?} {block:?} {lds}: {fault:?}");
+            seen[usize::from(admitted)] += 1;
+        }
+        assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
     }
 
     #[test]

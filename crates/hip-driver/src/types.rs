@@ -276,6 +276,15 @@ pub struct KernelLaunch<'a> {
     pub accesses: &'a [MemoryAccess],
 }
 
+/// Another launch for a node of an executable graph.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeLaunch<'a> {
+    /// A kernel's node of the graph from which the executable graph was instantiated.
+    pub node: RawGraphNode,
+    /// What the node launches from now on.
+    pub launch: KernelLaunch<'a>,
+}
+
 /// What identifies a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverInfo {

@@ -16,7 +16,7 @@ use crate::{HsaDriver, Shared};
 use hip_driver::captures;
 use hip_driver::{
     Capabilities, Capability, CaptureInfo, CaptureMode, DeviceId, DeviceProperties, DevicePtr, Driver,
-    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, KernelLaunch, MemInfo, PinnedAllocation,
+    DriverError, DriverInfo, DriverResult, ErrorCode, EventOptions, MemInfo, NodeLaunch, PinnedAllocation,
     RawEvent, RawFunction, RawGraph, RawGraphExec, RawGraphNode, RawModule, RawStream, Recovery,
     StreamOptions, Work, limits,
 };
@@ -99,7 +99,7 @@ impl HsaDriver {
         // SAFETY: the caller's promise.
         let found = unsafe { self.stream(call, device, stream) }?;
         // Captured work is ordered by its graph's launches.
-        if found.kind() != StreamKind::NonBlocking && !self.is_captured(&found) {
+        if found.kind() != StreamKind::NonBlocking && !self.captures.is_captured(&found) {
             found.order_with_null(call)?;
         }
         Ok(found)
@@ -118,7 +118,7 @@ impl HsaDriver {
         let device = self.device(call, device)?;
         // SAFETY: the caller's promise.
         let found = unsafe { self.stream(call, device, stream) }?;
-        self.may_observe_stream(call, &found)?;
+        self.captures.may_observe_stream(call, &found)?;
         if found.kind() == StreamKind::Null {
             found.order_with_null(call)?;
         }
@@ -127,7 +127,7 @@ impl HsaDriver {
 
     /// Unpins memory, after waiting for all work that may use it.
     fn unpin(&self, call: &'static str, host: u64, kind: Kind) -> DriverResult<()> {
-        self.captures_allow(call)?;
+        self.captures.allow(call)?;
         if !self.memory.begins_at(host, kind) {
             let code = match kind {
                 Kind::Caller => ErrorCode::HOST_MEMORY_NOT_REGISTERED,
@@ -201,7 +201,7 @@ impl Driver for Shared {
     fn device_synchronize(&self, device: DeviceId) -> DriverResult<()> {
         let call = "hipDeviceSynchronize";
         let device = self.0.any_device(call, device)?;
-        self.0.captures_nothing(call, ErrorCode::STREAM_CAPTURE_UNSUPPORTED)?;
+        self.0.captures.none(call, ErrorCode::STREAM_CAPTURE_UNSUPPORTED)?;
         device.synchronize(call)
     }
 
@@ -224,7 +224,7 @@ impl Driver for Shared {
     fn malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
         let call = "hipMalloc";
         let device = self.0.device(call, device)?;
-        self.0.captures_allow(call)?;
+        self.0.captures.allow(call)?;
         self.0.memory.allocate(call, device, bytes)
     }
 
@@ -237,7 +237,7 @@ impl Driver for Shared {
         if self.0.memory.begins_at(ptr.0, Kind::Managed) {
             return self.0.unpin(call, ptr.0, Kind::Managed);
         }
-        self.0.captures_allow(call)?;
+        self.0.captures.allow(call)?;
         device.drain(call)?;
         self.0.memory.take(call, device.id, ptr).map(drop)
     }
@@ -245,7 +245,7 @@ impl Driver for Shared {
     fn host_malloc(&self, device: DeviceId, bytes: usize) -> DriverResult<PinnedAllocation> {
         let call = "hipHostMalloc";
         let device = self.0.device(call, device)?;
-        self.0.captures_allow(call)?;
+        self.0.captures.allow(call)?;
         self.0.memory.pin_new(call, device, bytes, Kind::Driver)
     }
 
@@ -263,7 +263,7 @@ impl Driver for Shared {
     ) -> DriverResult<PinnedAllocation> {
         let call = "hipHostRegister";
         let device = self.0.device(call, device)?;
-        self.0.captures_allow(call)?;
+        self.0.captures.allow(call)?;
         // SAFETY: the caller keeps the memory until it is unregistered.
         unsafe { self.0.memory.pin(call, device, ptr, bytes) }
     }
@@ -277,7 +277,7 @@ impl Driver for Shared {
     fn malloc_managed(&self, device: DeviceId, bytes: usize) -> DriverResult<DevicePtr> {
         let call = "hipMallocManaged";
         let device = self.0.device(call, device)?;
-        self.0.captures_allow(call)?;
+        self.0.captures.allow(call)?;
         self.0.memory.pin_new(call, device, bytes, Kind::Managed).map(|pinned| pinned.device)
     }
 
@@ -313,7 +313,7 @@ impl Driver for Shared {
         }
         // SAFETY: a live stream that no other call uses (the caller's promise).
         let stream = ManuallyDrop::into_inner(unsafe { created(stream) });
-        self.0.forget_capture(&stream);
+        self.0.captures.forget(&stream);
         device.close(&stream);
         Ok(())
     }
@@ -343,7 +343,7 @@ impl Driver for Shared {
         let call = "hipStreamWaitEvent";
         // SAFETY: live handles (the caller's promise).
         let (stream, event) = unsafe { (self.0.ordered_stream(call, device, stream)?, event(waited)) };
-        if self.0.capture_wait(call, &stream, event)? {
+        if self.0.captures.wait(call, &stream, &event.capture, || event.is_recorded())? {
             return Ok(());
         }
         match event.marker() {
@@ -362,7 +362,7 @@ impl Driver for Shared {
         let device = self.0.device(call, device)?;
         // SAFETY: the caller's promise.
         let stream = unsafe { self.0.stream(call, device, stream) }?;
-        self.0.begin_capture(&stream, mode).map_err(|refused| refused.of(call))
+        self.0.captures.begin(call, &stream, mode)
     }
 
     /// A capture can be ended on a lost device, too.
@@ -379,7 +379,7 @@ impl Driver for Shared {
         let device = self.0.any_device(call, device)?;
         // SAFETY: the caller's promise.
         let stream = unsafe { self.0.stream(call, device, stream) }?;
-        Ok(self.0.capture_info(&stream))
+        Ok(self.0.captures.info(&stream))
     }
 
     fn exchange_capture_mode(&self, device: DeviceId, mode: CaptureMode) -> DriverResult<CaptureMode> {
@@ -409,7 +409,7 @@ impl Driver for Shared {
         let call = "hipEventRecord";
         // SAFETY: live handles (the caller's promise).
         let (stream, event) = unsafe { (self.0.ordered_stream(call, device, stream)?, event(recorded)) };
-        if self.0.capture_record(&stream, event) {
+        if self.0.captures.record(&stream, &event.capture) {
             return Ok(());
         }
         event.record(call, &stream)
@@ -420,7 +420,7 @@ impl Driver for Shared {
         self.0.device(call, device)?;
         // SAFETY: a live event (the caller's promise).
         let event = unsafe { event(asked) };
-        self.0.may_observe_event(call, event)?;
+        self.0.captures.may_observe_event(call, &event.capture)?;
         let reached = event.marker().is_none_or(|marker| marker.is_reached());
         self.0.device(call, device)?;
         Ok(reached)
@@ -431,7 +431,7 @@ impl Driver for Shared {
         self.0.device(call, device)?;
         // SAFETY: a live event (the caller's promise).
         let event = unsafe { event(waited) };
-        self.0.may_observe_event(call, event)?;
+        self.0.captures.may_observe_event(call, &event.capture)?;
         match event.marker() {
             Some(marker) => marker.wait(call),
             None => Ok(()),
@@ -461,7 +461,7 @@ impl Driver for Shared {
     unsafe fn enqueue(&self, device: DeviceId, stream: RawStream, work: &Work<'_>) -> DriverResult<()> {
         // SAFETY: the caller's promise.
         let stream = unsafe { self.0.ordered_stream(work.kind().name(), device, stream) }?;
-        if self.0.captures.any() && self.0.capture_work(&stream, work)? {
+        if self.0.capture_work(&stream, work)? {
             return Ok(());
         }
         self.0.enqueue_work(&stream, work)
@@ -470,7 +470,7 @@ impl Driver for Shared {
     unsafe fn copy_blocking(&self, device: DeviceId, work: &Work<'_>) -> DriverResult<()> {
         let call = work.blocking_kind().name();
         let device = self.0.device(call, device)?;
-        self.0.captures_nothing(call, ErrorCode::STREAM_CAPTURE_IMPLICIT)?;
+        self.0.captures.none(call, ErrorCode::STREAM_CAPTURE_IMPLICIT)?;
         self.0.copy_and_wait(device, work)
     }
 
@@ -483,7 +483,7 @@ impl Driver for Shared {
     unsafe fn module_unload(&self, device: DeviceId, unloaded: RawModule) -> DriverResult<()> {
         let call = "hipModuleUnload";
         self.0.any_device(call, device)?;
-        self.0.captures_allow(call)?;
+        self.0.captures.allow(call)?;
         // SAFETY: made by `Box::into_raw`, and none of its kernels is used (the caller's promise).
         drop(unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Module>(unloaded.0 as usize)) });
         Ok(())
@@ -559,10 +559,9 @@ impl Driver for Shared {
         &self,
         device: DeviceId,
         exec: RawGraphExec,
-        node: RawGraphNode,
-        launch: &KernelLaunch<'_>,
+        launches: &[NodeLaunch<'_>],
     ) -> DriverResult<()> {
-        self.0.update_node((device, exec), node, launch)
+        self.0.update_nodes(device, exec, launches)
     }
 
     unsafe fn graph_exec_destroy(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {

@@ -2,19 +2,18 @@
 
 use std::sync::Mutex;
 
-use crate::capture::CapturedRecord;
 use crate::gpu::lock;
 use crate::marker::Marker;
 use crate::stream::Stream;
 use hip_driver::DriverResult;
+use hip_driver::driver_captures::EventCapture;
 
 /// An event. Recording it again replaces its marker; waits that were enqueued before keep the earlier one.
 #[derive(Debug)]
 pub(crate) struct Event {
     has_time: bool,
     record: Mutex<Option<Record>>,
-    /// The last record, if it was on a captured stream.
-    captured: Mutex<Option<CapturedRecord>>,
+    pub(crate) capture: EventCapture,
 }
 
 /// The last record.
@@ -35,7 +34,7 @@ pub(crate) enum NoTime {
 
 impl Event {
     pub(crate) fn new(has_time: bool) -> Event {
-        Event { has_time, record: Mutex::new(None), captured: Mutex::new(None) }
+        Event { has_time, record: Mutex::new(None), capture: EventCapture::default() }
     }
 
     /// Records the event after all work that is on the stream now.
@@ -45,19 +44,9 @@ impl Event {
             true => stream.mark_now(call).map(Some)?,
             false => stream.mark(call)?,
         };
-        *lock(&self.captured) = None;
+        self.capture.clear();
         *lock(&self.record) = Some(Record { marker });
         Ok(())
-    }
-
-    /// Records the event on a captured stream. Once the capture has ended, the event is as it was before.
-    pub(crate) fn set_captured(&self, record: CapturedRecord) {
-        *lock(&self.captured) = Some(record);
-    }
-
-    /// Returns the last record, if it was on a captured stream.
-    pub(crate) fn captured(&self) -> Option<CapturedRecord> {
-        lock(&self.captured).clone()
     }
 
     /// Returns the marker of the last record; `None` if there was none, or nothing to wait for.

@@ -4,7 +4,6 @@
 //! depends on, and the first packet of a level waits for all before it, so that nodes of a level may run at the same time.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernel_services::{Printer, PrintfFormats};
@@ -14,18 +13,16 @@ use crate::device::Device;
 use crate::gpu::lock;
 use crate::marker::Marker;
 use crate::memory::Block;
-use crate::module::{Extra, function};
+use crate::module::{Extra, Function, function};
 use crate::packet::{Dispatch, Packet};
 use crate::services::{Asked, OwnCalls, Printed, new_printf_buffer};
 use crate::stream::{Enqueue, Kept};
 use crate::{HsaDriver, belongs, stale};
 use hip_driver::{
-    CallKind, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostNode, KernelLaunch, RawGraph,
-    RawGraphExec, RawGraphNode, Work,
+    CallKind, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostNode, KernelLaunch, NodeLaunch,
+    RawFunction, RawGraph, RawGraphExec, RawGraphNode, Work,
 };
 
-/// The first byte of the handles of nodes. In other handles, that byte is the kind of the table.
-const NODE_KIND: u64 = 7 << 56;
 /// The alignment of kernel arguments.
 const ALIGN: usize = 64;
 
@@ -46,11 +43,27 @@ unsafe impl Send for HostTarget {}
 // SAFETY: as above; a shared reference gives only the address.
 unsafe impl Sync for HostTarget {}
 
+/// What the packet and the hidden arguments of a launch follow from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    function: RawFunction,
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_lds: u32,
+}
+
+impl Shape {
+    pub(crate) fn of(launch: &KernelLaunch<'_>) -> Shape {
+        let KernelLaunch { function, grid, block, dynamic_lds, .. } = *launch;
+        Shape { function, grid, block, dynamic_lds }
+    }
+}
+
 /// What a node does.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Runs a kernel with this kernarg segment, to which the addresses of what it asks for are added.
-    Kernel(Dispatch, Box<[u8]>, Option<Asked>),
+    Kernel(Shape, Dispatch, Box<[u8]>, Option<Asked>),
     /// Copies, or fills.
     Blit(BlitLaunch),
     /// Copies memory that is not pinned to the device.
@@ -118,6 +131,8 @@ struct Place {
     /// The place of the arguments in their block, and their bytes.
     at: usize,
     bytes: usize,
+    /// The launch that it has now.
+    shape: Shape,
 }
 
 /// What a launch reads, and an update changes.
@@ -132,6 +147,8 @@ struct Contents {
     /// The block of the next launch, and the number of the stream of a launch that has it.
     current: usize,
     launched_on: Option<u64>,
+    /// The kernels' nodes, in the order of their handles.
+    places: Vec<Place>,
 }
 
 /// An executable graph. A launch in flight keeps it alive, even if its handle is destroyed.
@@ -141,32 +158,12 @@ pub(crate) struct GraphExec {
     contents: Mutex<Contents>,
     /// Not among the contents: an update waits for launches in flight, and they for these.
     acts: Vec<Act>,
-    /// The kernels' nodes, in the order of their handles.
-    places: Vec<Place>,
     _staging: Vec<Block>,
     /// The calls of its kernels.
     _calls: OwnCalls,
 }
 
-/// Numbers for the nodes of all graphs. No number is used twice.
-#[derive(Debug, Default)]
-pub(crate) struct NodeNumbers(AtomicU64);
-
 impl Recorded {
-    /// Whether a graph takes such work.
-    pub(crate) fn takes(work: &Work<'_>) -> bool {
-        !matches!(
-            work,
-            Work::CooperativeKernel { .. }
-                | Work::PartialKernel { .. }
-                | Work::CopyFromPeer { .. }
-                | Work::HostFunction(_)
-                | Work::WriteValue { .. }
-                | Work::WaitValue { .. }
-                | Work::Graph(_)
-        )
-    }
-
     /// Adds a node behind others, and returns its place.
     pub(crate) fn push(&mut self, step: Option<Step>, after: Vec<usize>) -> usize {
         self.nodes.push(Node { step, after, handle: 0 });
@@ -207,7 +204,7 @@ impl Step {
     /// The bytes of kernel arguments that it needs.
     fn argument_bytes(&self, call: &'static str, device: &'static Device) -> DriverResult<usize> {
         Ok(match self {
-            Step::Kernel(_, segment, _) => segment.len(),
+            Step::Kernel(_, _, segment, _) => segment.len(),
             Step::Blit(launch) => launch.dispatch().1,
             Step::CopyIn { .. } | Step::CopyOut { .. } => device.blit(call)?.copy(0, 0, 0).dispatch().1,
             Step::Host(_) => 0,
@@ -254,12 +251,19 @@ impl Builder {
         let (mut packets, mut behind, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
         for (node, step) in steps {
             let packet = match step {
-                Step::Kernel(dispatch, segment, None) => {
+                Step::Kernel(shape, dispatch, segment, None) => {
                     let (at, bytes) = (self.used, segment.len());
-                    kernels.push(Place { node: *node, segment: 0, packet: packets.len(), at, bytes });
+                    kernels.push(Place {
+                        node: *node,
+                        segment: 0,
+                        packet: packets.len(),
+                        at,
+                        bytes,
+                        shape: *shape,
+                    });
                     self.packet(dispatch, segment.len(), |place| place.copy_from_slice(segment))
                 }
-                Step::Kernel(dispatch, segment, Some(asked)) => {
+                Step::Kernel(_, dispatch, segment, Some(asked)) => {
                     let printf = match &asked.printf {
                         Some((_, formats)) => {
                             Some((new_printf_buffer(self.call, self.device)?, Arc::clone(formats)))
@@ -344,9 +348,10 @@ impl GraphExec {
             launches: [None, None],
             current: 0,
             launched_on: None,
+            places,
         };
         let contents = Mutex::new(contents);
-        Ok(GraphExec { device, contents, acts, places, _staging: staging, _calls: calls })
+        Ok(GraphExec { device, contents, acts, _staging: staging, _calls: calls })
     }
 
     /// Launches it on a stream.
@@ -371,44 +376,6 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Replaces the launch of a kernel's node, for launches to come.
-    fn update(
-        &self,
-        call: &'static str,
-        node: u64,
-        dispatch: &Dispatch,
-        bytes: usize,
-        fill: impl FnOnce(&mut [u8]),
-    ) -> DriverResult<()> {
-        // Nodes that were added one after the other have handles in a row.
-        let first = self.places.first().map_or(0, |place| place.node);
-        let guess = self.places.get(node.wrapping_sub(first) as usize).filter(|place| place.node == node);
-        let search = || self.places.binary_search_by_key(&node, |place| place.node).ok();
-        let place = guess.or_else(|| self.places.get(search()?)).filter(|place| place.bytes >= bytes);
-        let place = *place.ok_or_else(|| {
-            let detail = format!("node {node:#x} is no kernel's of this graph, or its arguments are longer");
-            DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
-        })?;
-        let mut contents = lock(&self.contents);
-        if let Some(stream) = contents.launched_on {
-            contents.leave_to_launches(call, self.device, stream)?;
-        }
-        let block = &contents.arguments[contents.current];
-        // SAFETY: the arguments' own place in a block that no launch in flight reads.
-        let segment =
-            unsafe { std::slice::from_raw_parts_mut(block.address.as_ptr().add(place.at), place.bytes) };
-        let kernarg = block.device_address() + place.at as u64;
-        fill(&mut segment[..bytes]);
-        if let Some(Segment::Packets(packets)) = contents.segments.get_mut(place.segment)
-            && let Some(packet) = packets.get_mut(place.packet)
-        {
-            let waits = packet.waits();
-            let updated = Packet::dispatch(dispatch, kernarg);
-            *packet = if waits { updated } else { updated.beside_others() };
-        }
-        Ok(())
-    }
-
     /// Has the host do one of its acts.
     fn act(&self, index: usize, status: DriverResult<()>) {
         match &self.acts[index] {
@@ -426,6 +393,92 @@ impl GraphExec {
 }
 
 impl Contents {
+    /// The place of a kernel's node among the places.
+    fn kernel(&self, node: u64) -> Option<usize> {
+        // Nodes that were added one after the other have handles in a row.
+        let first = self.places.first().map_or(0, |place| place.node);
+        let guess = node.wrapping_sub(first) as usize;
+        match self.places.get(guess) {
+            Some(place) if place.node == node => Some(guess),
+            _ => self.places.binary_search_by_key(&node, |place| place.node).ok(),
+        }
+    }
+
+    /// The place of the node that is to launch something else, its kernel then, and the part of the kernarg segment that the caller fills.
+    fn check<'a>(
+        &self,
+        call: &'static str,
+        NodeLaunch { node, launch }: &NodeLaunch<'a>,
+    ) -> DriverResult<(usize, &'static Function, &'a [u8])> {
+        // SAFETY: a live kernel, as the caller of `graph_update` guarantees.
+        let function: &'static Function = unsafe { function(launch) };
+        let bytes = function.kernarg_bytes();
+        let index = self.kernel(node.0).filter(|index| self.places[*index].bytes >= bytes);
+        let Some(index) = index else {
+            let detail = format!("{node:?} is no kernel's of this graph, or its arguments are longer");
+            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        };
+        if function.asked.is_some() {
+            let name = &function.signature.name;
+            let detail =
+                format!("kernel {name}: its calls of the host belong to the graph; instantiate it again");
+            return Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail));
+        }
+        let explicit = match self.places[index].shape == Shape::of(launch) {
+            true => function.explicit(call, launch.kernarg)?,
+            false => function.check(call, launch)?,
+        };
+        Ok((index, function, explicit))
+    }
+
+    /// Replaces the launches of kernels' nodes, for launches of the graph to come.
+    fn update(
+        &mut self,
+        call: &'static str,
+        device: &'static Device,
+        launches: &[NodeLaunch<'_>],
+    ) -> DriverResult<()> {
+        // All of them are checked before the first is replaced.
+        launches.iter().try_for_each(|update| self.check(call, update).map(drop))?;
+        if let Some(stream) = self.launched_on {
+            self.leave_to_launches(call, device, stream)?;
+        }
+        for update in launches {
+            let (index, function, explicit) = self.check(call, update)?;
+            self.replace(index, function, explicit, &update.launch);
+        }
+        Ok(())
+    }
+
+    fn replace(
+        &mut self,
+        index: usize,
+        function: &'static Function,
+        explicit: &[u8],
+        launch: &KernelLaunch<'_>,
+    ) {
+        let (place, shape) = (&mut self.places[index], Shape::of(launch));
+        let block = &self.arguments[self.current];
+        // SAFETY: the arguments' own place in a block that no launch in flight reads.
+        let segment = unsafe {
+            std::slice::from_raw_parts_mut(block.address.as_ptr().add(place.at), function.kernarg_bytes())
+        };
+        if place.shape == shape {
+            // The packet and the hidden arguments are as they were.
+            return segment[..explicit.len()].copy_from_slice(explicit);
+        }
+        let kernarg = block.device_address() + place.at as u64;
+        let (Shape { grid, block, dynamic_lds, .. }, extra) = (shape, Extra::default());
+        function.filler(explicit, grid, block, dynamic_lds, extra, function.device)(segment);
+        if let Some(Segment::Packets(packets)) = self.segments.get_mut(place.segment)
+            && let Some(packet) = packets.get_mut(place.packet)
+        {
+            let updated = Packet::dispatch(&function.dispatch(grid, block, dynamic_lds, extra), kernarg);
+            *packet = if packet.waits() { updated } else { updated.beside_others() };
+        }
+        place.shape = shape;
+    }
+
     /// Leaves the arguments to the launches in flight, the last of which is on a stream: those to come have a copy, in the other block. Waits
     /// for the launches that have that one.
     fn leave_to_launches(
@@ -460,12 +513,6 @@ impl Contents {
         }
         (self.current, self.launched_on) = (next, None);
         Ok(())
-    }
-}
-
-impl NodeNumbers {
-    fn next(&self) -> u64 {
-        NODE_KIND | (self.0.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
@@ -505,7 +552,7 @@ impl HsaDriver {
     ) -> DriverResult<RawGraphNode> {
         let call = work.node_kind().name();
         let found = self.graph(call, device, graph)?;
-        if !Recorded::takes(work) {
+        if work.node_kind() == CallKind::UnsupportedWork {
             return Err(work.unsupported(call));
         }
         let step = self.step(call, found.device, work)?;
@@ -520,9 +567,9 @@ impl HsaDriver {
             DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
         })?;
         let (node, place) = (self.nodes.next(), recorded.push(step, after));
-        recorded.nodes[place].handle = node;
-        recorded.places.insert(node, place);
-        Ok(RawGraphNode(node))
+        recorded.nodes[place].handle = node.0;
+        recorded.places.insert(node.0, place);
+        Ok(node)
     }
 
     pub(crate) fn instantiate(&self, device: DeviceId, graph: RawGraph) -> DriverResult<RawGraphExec> {
@@ -545,30 +592,17 @@ impl HsaDriver {
         Ok(exec)
     }
 
-    pub(crate) fn update_node(
+    pub(crate) fn update_nodes(
         &self,
-        (device, exec): (DeviceId, RawGraphExec),
-        node: RawGraphNode,
-        launch: &KernelLaunch<'_>,
+        device: DeviceId,
+        exec: RawGraphExec,
+        launches: &[NodeLaunch<'_>],
     ) -> DriverResult<()> {
         let call = CallKind::GraphUpdate.name();
-        let target = self.device(call, device)?;
-        let exec = &self.execs.read(exec.0).map_err(|_| stale(call, "executable graph", exec.0))?.value;
-        belongs(call, "executable graph", exec.device.id, device)?;
-        // SAFETY: a live kernel, as the caller of `graph_update` guarantees.
-        let function = unsafe { function(launch) };
-        let explicit = function.check(call, launch)?;
-        if function.asked.is_some() {
-            let detail = format!(
-                "kernel {}: its calls of the host belong to the graph; instantiate it again",
-                function.signature.name
-            );
-            return Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail));
-        }
-        let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
-        let dispatch = function.dispatch(grid, block, dynamic_lds, Extra::default());
-        let fill = function.filler(explicit, grid, block, dynamic_lds, Extra::default(), target);
-        exec.update(call, node.0, &dispatch, function.kernarg_bytes(), fill)
+        self.device(call, device)?;
+        let exec = self.execs.read(exec.0).map_err(|_| stale(call, "executable graph", exec.0))?;
+        belongs(call, "executable graph", exec.value.device.id, device)?;
+        lock(&exec.value.contents).update(call, exec.value.device, launches)
     }
 
     pub(crate) fn remove_exec(&self, device: DeviceId, exec: RawGraphExec) -> DriverResult<()> {

@@ -11,7 +11,7 @@ use crate::abi::{BASE_PROFILE, DEFAULT_ROUNDING, Executable, Loaded, Reader, Sym
 use crate::device::Device;
 use crate::packet::Dispatch;
 use crate::services::Asked;
-use hip_driver::limits::configuration_fault;
+use hip_driver::limits::{LaunchLimits, configuration_fault};
 use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, KernelLaunch};
 
 /// The bytes of stack of a work-item of a kernel whose need the compiler does not know: as much as HIP gives by default.
@@ -46,6 +46,7 @@ pub(crate) struct Function {
     private: u32,
     explicit_bytes: usize,
     hidden: Box<[Hidden]>,
+    limits: LaunchLimits,
     /// What it asks the host for; `None` for nothing.
     pub(crate) asked: Option<Asked>,
 }
@@ -194,6 +195,7 @@ impl Module {
             private: if is_dynamic { private.max(DYNAMIC_STACK) } else { private },
             explicit_bytes: signature.explicit_size() as usize,
             hidden,
+            limits: LaunchLimits::new(&signature, &self.device.properties),
             asked,
             signature,
         };
@@ -249,12 +251,19 @@ impl Function {
     #[inline]
     pub(crate) fn check<'a>(&self, call: &'static str, launch: &KernelLaunch<'a>) -> DriverResult<&'a [u8]> {
         let KernelLaunch { grid, block, dynamic_lds, kernarg, .. } = *launch;
-        if let Some(reason) =
-            configuration_fault(&self.signature, &self.device.properties, grid, block, dynamic_lds)
+        if !self.limits.admit(grid, block, dynamic_lds)
+            && let Some(reason) =
+                configuration_fault(&self.signature, &self.device.properties, grid, block, dynamic_lds)
         {
             let detail = format!("kernel {}: {reason}", self.signature.name);
             return Err(DriverError::with_detail(call, ErrorCode::INVALID_CONFIGURATION, detail));
         }
+        self.explicit(call, kernarg)
+    }
+
+    /// Returns the part of a launch's kernarg segment that the caller fills.
+    #[inline]
+    pub(crate) fn explicit<'a>(&self, call: &'static str, kernarg: &'a [u8]) -> DriverResult<&'a [u8]> {
         match kernarg.get(..self.explicit_bytes) {
             Some(explicit) if kernarg.len() == self.kernarg_bytes() || kernarg.is_empty() => Ok(explicit),
             _ => Err(self.wrong_length(call, kernarg.len())),

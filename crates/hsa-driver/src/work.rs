@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::HsaDriver;
 use crate::blit::BlitLaunch;
 use crate::device::Device;
-use crate::graph::{HostSource, HostTarget, Step};
+use crate::graph::{HostSource, HostTarget, Shape, Step};
 use crate::host::wait_for_value;
 use crate::memory::Block;
 use crate::module::{Extra, function};
@@ -64,7 +64,7 @@ impl HsaDriver {
                 let mut segment = vec![0; function.kernarg_bytes()].into_boxed_slice();
                 function.filler(explicit, grid, block, dynamic_lds, Extra::default(), device)(&mut segment);
                 let dispatch = function.dispatch(grid, block, dynamic_lds, Extra::default());
-                Step::Kernel(dispatch, segment, function.asked.clone())
+                Step::Kernel(Shape::of(launch), dispatch, segment, function.asked.clone())
             }
             Work::CopyToDevice { dst, src, bytes } if bytes > 0 => {
                 check_host(call, src)?;

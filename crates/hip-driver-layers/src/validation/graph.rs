@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hip_driver::{
-    AccessRange, Call, CallKind, DeviceId, ObservedKind, Output, RawGraph, RawGraphExec, RawGraphNode,
-    RawStream, Work,
+    AccessRange, Call, CallKind, DeviceId, NodeLaunch, ObservedKind, Output, RawGraph, RawGraphExec,
+    RawGraphNode, RawStream, Work,
 };
 
 use super::calls::{Checked, Held};
@@ -227,30 +227,25 @@ impl State {
             }
             Call::GraphAdd { device, graph, dependencies, work } => {
                 self.check_dependencies(kind, (device, graph, dependencies))?;
-                self.check_shape(kind, device, work)?;
-                for touch in work.access_ranges(device) {
-                    let found = self.regions.find_for_node(kind, &touch);
-                    found.map_err(|violation| self.name_kernel(work, violation))?;
-                }
+                self.check_node_work(kind, device, work)?;
                 Held::Nothing
             }
             Call::GraphInstantiate { device, graph } => {
                 Held::Nodes(self.graphs.of(kind, device, graph.0)?.nodes.as_slice().into())
             }
-            Call::GraphUpdate { device, exec, node, launch } => {
+            Call::GraphUpdate { device, exec, launches } => {
                 let state = self.execs.of(kind, device, exec.0)?;
-                if !state.nodes.iter().any(|known| known.operation.node == Some(node)) {
-                    return Err(Box::new(Violation::NodeOfOtherGraph {
-                        call: kind,
-                        node: node.0,
-                        graph: exec.0,
-                    }));
+                for NodeLaunch { node, .. } in launches {
+                    if !state.nodes.iter().any(|known| known.operation.node == Some(*node)) {
+                        return Err(Box::new(Violation::NodeOfOtherGraph {
+                            call: kind,
+                            node: node.0,
+                            graph: exec.0,
+                        }));
+                    }
                 }
-                let work = Work::Kernel(launch);
-                self.check_shape(kind, device, &work)?;
-                for touch in work.access_ranges(device) {
-                    let found = self.regions.find_for_node(kind, &touch);
-                    found.map_err(|violation| self.name_kernel(&work, violation))?;
+                for NodeLaunch { launch, .. } in launches {
+                    self.check_node_work(kind, device, &Work::Kernel(launch))?;
                 }
                 Held::Nothing
             }
@@ -261,6 +256,16 @@ impl State {
             }
             _ => Held::Nothing,
         })
+    }
+
+    /// Checks the shape of a node's work, and the memory that it accesses.
+    fn check_node_work(&mut self, kind: ObservedKind, device: DeviceId, work: &Work<'_>) -> Checked<()> {
+        self.check_shape(kind, device, work)?;
+        for touch in work.access_ranges(device) {
+            let found = self.regions.find_for_node(kind, &touch);
+            found.map_err(|violation| self.name_kernel(work, violation))?;
+        }
+        Ok(())
     }
 
     /// Records the effects of a call about graphs.
@@ -280,14 +285,16 @@ impl State {
                 self.report_graph_races(graph);
                 self.execs.add(exec.0, device, ExecState { nodes, launches: Vec::new() });
             }
-            (Call::GraphUpdate { device, exec, node, launch }, ..) => {
+            (Call::GraphUpdate { device, exec, launches }, ..) => {
                 let Some(state) = self.execs.get_mut(exec.0) else { return };
                 // Launches that are checked elsewhere at this moment keep what they had.
                 let mut nodes: Box<[Node]> = state.nodes.iter().cloned().collect();
-                if let Some(known) = nodes.iter_mut().find(|known| known.operation.node == Some(node)) {
-                    let work = Work::Kernel(launch);
-                    known.operation.function = Some(launch.function);
-                    known.access_ranges = work.access_ranges(device).collect();
+                for NodeLaunch { node, launch } in launches {
+                    if let Some(known) = nodes.iter_mut().find(|known| known.operation.node == Some(*node)) {
+                        let work = Work::Kernel(launch);
+                        known.operation.function = Some(launch.function);
+                        known.access_ranges = work.access_ranges(device).collect();
+                    }
                 }
                 state.nodes = nodes.into();
             }
