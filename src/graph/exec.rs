@@ -11,7 +11,7 @@ use hip_driver::{
 
 use super::program::{GraphProgram, Location, Step, StepData};
 
-/// The nodes that one call gives other launches.
+/// The most nodes that one call gives other launches.
 const UPDATES: usize = 16;
 
 /// An instantiated driver graph. It is destroyed on drop, when its last launch has finished.
@@ -122,28 +122,37 @@ impl DriverGraph {
             (Step::Launch { kernarg, .. }, Some(node)) if differs(*kernarg) => Some((index, node)),
             _ => None,
         };
-        let mut changed = program.steps.iter().enumerate().filter_map(kernel).peekable();
-        let mut accesses = Vec::new();
-        while changed.peek().is_some() {
-            accesses.clear();
-            let mut batch: SmallVec<[_; UPDATES]> = SmallVec::new();
-            for (index, node) in changed.by_ref().take(UPDATES) {
-                let first = accesses.len();
-                program.add_accesses(index, &data, &mut accesses);
-                batch.push((index, node, first..accesses.len()));
-            }
-            let launches = batch.into_iter().filter_map(|(index, node, range)| {
-                let launch = program.steps[index].launch(kernargs, &accesses[range])?;
-                Some(NodeLaunch { node, launch })
-            });
-            let launches: SmallVec<[NodeLaunch<'_>; UPDATES]> = launches.collect();
+        let replace = |launches: &[NodeLaunch<'_>]| match launches {
+            [] => Ok(()),
             // SAFETY: promised by the caller; a live executable graph, which is the caller's alone.
-            if let Err(error) = unsafe { driver.graph_update(*device, *raw, &launches) } {
-                log::debug!("a graph of {device} is made anew: {error}");
-                // Nodes of earlier calls have other arguments than before: nothing matches it.
-                self.kernargs.clear();
-                return false;
+            _ => unsafe { driver.graph_update(*device, *raw, launches) },
+        };
+        let mut launches: SmallVec<[NodeLaunch<'_>; UPDATES]> = SmallVec::new();
+        let mut accesses = Vec::new();
+        let mut changed = program.steps.iter().enumerate().filter_map(kernel);
+        let replaced = changed.try_for_each(|(index, node)| {
+            let step = &program.steps[index];
+            if wants_accesses {
+                accesses.clear();
+                program.add_accesses(index, &data, &mut accesses);
+                let launch = step.launch(kernargs, &accesses);
+                return launch.map_or(Ok(()), |launch| replace(&[NodeLaunch { node, launch }]));
             }
+            if let Some(launch) = step.launch(kernargs, &[]) {
+                launches.push(NodeLaunch { node, launch });
+            }
+            if launches.len() < UPDATES {
+                return Ok(());
+            }
+            let replaced = replace(&launches);
+            launches.clear();
+            replaced
+        });
+        if let Err(error) = replaced.and_then(|()| replace(&launches)) {
+            log::debug!("a graph of {device} is made anew: {error}");
+            // Nodes of earlier calls have other arguments than before: nothing matches it.
+            self.kernargs.clear();
+            return false;
         }
         self.kernargs.copy_from_slice(kernargs);
         true

@@ -213,7 +213,7 @@ impl Graph {
         let base = workspace.as_ref().map_or(0, |a| a.ptr().0);
         for patch in &program.addresses {
             if let Location::Workspace(offset) = patch.to {
-                put(&mut kernargs, patch.at, &(base + offset).to_le_bytes());
+                put_address(&mut kernargs, patch.at, base + offset);
             }
         }
         let bound =
@@ -270,7 +270,7 @@ impl Graph {
             if let Location::Value(value, offset) = patch.to
                 && let Storage::External { address, .. } = &self.values[value as usize].place
             {
-                changed |= put(kernargs, patch.at, &(address + offset).to_le_bytes());
+                changed |= put_address(kernargs, patch.at, address + offset);
             }
         }
         for patch in &program.immediates {
@@ -297,7 +297,7 @@ impl Graph {
             {
                 let upto = (place - start) as usize;
                 changed |= put(blocks, start as u32 + from as u32, &bytes[from..upto]);
-                changed |= put(blocks, place as u32, &self.address(instance, to).to_le_bytes());
+                changed |= put_address(blocks, place as u32, self.address(instance, to));
                 from = upto + 8;
                 patches.next();
             }
@@ -598,9 +598,19 @@ impl Graph {
     }
 }
 
+/// Writes an address and returns whether it changed.
+#[inline]
+fn put_address(place: &mut [u8], at: u32, address: u64) -> bool {
+    put_array(place, at, address.to_le_bytes())
+}
+
 /// Writes bytes and returns whether they changed.
 #[inline]
 fn put(place: &mut [u8], at: u32, bytes: &[u8]) -> bool {
+    // Most are numbers, which are compared without a call.
+    if let Ok(word) = <[u8; 4]>::try_from(bytes) {
+        return put_array(place, at, word);
+    }
     let at = at as usize;
     match place.get_mut(at..at + bytes.len()) {
         Some(place) if place != bytes => {
@@ -609,4 +619,10 @@ fn put(place: &mut [u8], at: u32, bytes: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+#[inline]
+fn put_array<const N: usize>(place: &mut [u8], at: u32, bytes: [u8; N]) -> bool {
+    let place = place.get_mut(at as usize..).and_then(|rest| rest.first_chunk_mut::<N>());
+    place.is_some_and(|place| std::mem::replace(place, bytes) != bytes)
 }

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use smallvec::SmallVec;
+
 use kernel_services::{Printer, PrintfFormats};
 
 use crate::blit::BlitLaunch;
@@ -404,31 +406,24 @@ impl Contents {
         }
     }
 
-    /// The place of the node that is to launch something else, its kernel then, and the part of the kernarg segment that the caller fills.
-    fn check<'a>(
+    /// Checks that a node can launch something else, and returns the node's place.
+    #[inline]
+    fn check(
         &self,
         call: &'static str,
-        NodeLaunch { node, launch }: &NodeLaunch<'a>,
-    ) -> DriverResult<(usize, &'static Function, &'a [u8])> {
-        // SAFETY: a live kernel, as the caller of `graph_update` guarantees.
-        let function: &'static Function = unsafe { function(launch) };
+        function: &Function,
+        NodeLaunch { node, launch }: &NodeLaunch<'_>,
+    ) -> DriverResult<usize> {
         let bytes = function.kernarg_bytes();
         let index = self.kernel(node.0).filter(|index| self.places[*index].bytes >= bytes);
-        let Some(index) = index else {
-            let detail = format!("{node:?} is no kernel's of this graph, or its arguments are longer");
-            return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail));
+        let Some(index) = index.filter(|_| function.asked.is_none()) else {
+            return Err(refused(call, *node, function));
         };
-        if function.asked.is_some() {
-            let name = &function.signature.name;
-            let detail =
-                format!("kernel {name}: its calls of the host belong to the graph; instantiate it again");
-            return Err(DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail));
-        }
-        let explicit = match self.places[index].shape == Shape::of(launch) {
+        match self.places[index].shape == Shape::of(launch) {
             true => function.explicit(call, launch.kernarg)?,
             false => function.check(call, launch)?,
         };
-        Ok((index, function, explicit))
+        Ok(index)
     }
 
     /// Replaces the launches of kernels' nodes, for launches of the graph to come.
@@ -439,17 +434,23 @@ impl Contents {
         launches: &[NodeLaunch<'_>],
     ) -> DriverResult<()> {
         // All of them are checked before the first is replaced.
-        launches.iter().try_for_each(|update| self.check(call, update).map(drop))?;
+        let mut places: SmallVec<[usize; 16]> = SmallVec::new();
+        for update in launches {
+            // SAFETY: a live kernel, as the caller of `graph_update` guarantees.
+            places.push(self.check(call, unsafe { function(&update.launch) }, update)?);
+        }
         if let Some(stream) = self.launched_on {
             self.leave_to_launches(call, device, stream)?;
         }
-        for update in launches {
-            let (index, function, explicit) = self.check(call, update)?;
-            self.replace(index, function, explicit, &update.launch);
+        for (index, NodeLaunch { launch, .. }) in places.into_iter().zip(launches) {
+            // SAFETY: as above.
+            let function: &'static Function = unsafe { function(launch) };
+            self.replace(index, function, function.explicit(call, launch.kernarg)?, launch);
         }
         Ok(())
     }
 
+    #[inline]
     fn replace(
         &mut self,
         index: usize,
@@ -610,6 +611,19 @@ impl HsaDriver {
         self.any_device(call, device)?;
         self.execs.take(exec.0).map(drop).map_err(|_| stale(call, "executable graph", exec.0))
     }
+}
+
+/// Why a node can't launch a kernel.
+#[cold]
+fn refused(call: &'static str, node: RawGraphNode, function: &Function) -> DriverError {
+    if function.asked.is_some() {
+        let name = &function.signature.name;
+        let detail =
+            format!("kernel {name}: its calls of the host belong to the graph; instantiate it again");
+        return DriverError::with_detail(call, ErrorCode::NOT_SUPPORTED, detail);
+    }
+    let detail = format!("{node:?} is no kernel's of this graph, or its arguments are longer");
+    DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
 }
 
 fn exhausted(call: &'static str, error: &handle_table::Error) -> DriverError {
