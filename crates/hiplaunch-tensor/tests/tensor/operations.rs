@@ -38,30 +38,45 @@ type Recorded<T> = fn(&LazyTensor<T>, &LazyTensor<T>) -> LazyTensor<T>;
 type Scalar<T> = fn(&LazyTensor<T>, T) -> LazyTensor<T>;
 type OnHost<T> = fn(T, T) -> T;
 
-fn elementwise<T: Host>(rig: &Rig) {
+/// Computes cases with the special numbers.
+fn compare<T: Host>(rig: &Rig, cases: &[Case<T>]) {
     let t = tensors(rig);
     let (a, b) = pairs(&T::specials());
     let (x, y) = (t.from_slice(&a, &[a.len()]).unwrap(), t.from_slice(&b, &[b.len()]).unwrap());
-    let all: [Case<T>; 6] = [
-        ("add", |x, y| x.add(y), |x, s| x.add(s), T::add),
-        ("sub", |x, y| x.sub(y), |x, s| x.sub(s), T::sub),
-        ("mul", |x, y| x.mul(y), |x, s| x.mul(s), T::mul),
-        ("div", |x, y| x.div(y), |x, s| x.div(s), T::div),
-        ("max", |x, y| x.max(y), |x, s| x.max(s), T::max),
-        ("min", |x, y| x.min(y), |x, s| x.min(s), T::min),
-    ];
-    for (name, tensor, scalar, on_host) in all {
+    for &(name, tensor, scalar, on_host) in cases {
         assert_same(name, &tensor(&x, &y).to_vec().unwrap(), &host::zip(&a, &b, on_host));
         for s in [T::of(3), T::specials()[11]] {
             let expected: Vec<T> = a.iter().map(|a| on_host(*a, s)).collect();
             assert_same(&format!("{name} {s:?}"), &scalar(&x, s).to_vec().unwrap(), &expected);
         }
     }
-    let s = T::of(-5);
+    rig.assert_clean();
+}
+
+fn quotients<T: Host>(rig: &Rig) {
+    compare::<T>(rig, &[("div", |x, y| x.div(y), |x, s| x.div(s), T::div)]);
+    let (s, (a, _)) = (T::of(-5), pairs(&T::specials()));
+    let into: Vec<T> = a.iter().map(|a| s.div(*a)).collect();
+    let x = tensors(rig).from_slice(&a, &[a.len()]).unwrap();
+    assert_same("div_into", &x.div_into(s).to_vec().unwrap(), &into);
+}
+
+fn elementwise<T: Host>(rig: &Rig) {
+    compare::<T>(
+        rig,
+        &[
+            ("add", |x, y| x.add(y), |x, s| x.add(s), T::add),
+            ("sub", |x, y| x.sub(y), |x, s| x.sub(s), T::sub),
+            ("mul", |x, y| x.mul(y), |x, s| x.mul(s), T::mul),
+            ("max", |x, y| x.max(y), |x, s| x.max(s), T::max),
+            ("min", |x, y| x.min(y), |x, s| x.min(s), T::min),
+        ],
+    );
+    let (t, s) = (tensors(rig), T::of(-5));
+    let (a, b) = pairs(&T::specials());
+    let (x, y) = (t.from_slice(&a, &[a.len()]).unwrap(), t.from_slice(&b, &[b.len()]).unwrap());
     let from: Vec<T> = a.iter().map(|a| s.sub(*a)).collect();
     assert_same("sub_from", &x.sub_from(s).to_vec().unwrap(), &from);
-    let into: Vec<T> = a.iter().map(|a| s.div(*a)).collect();
-    assert_same("div_into", &x.div_into(s).to_vec().unwrap(), &into);
     assert_same("neg", &x.neg().to_vec().unwrap(), &a.iter().map(|a| a.neg()).collect::<Vec<T>>());
 
     let c: Vec<T> = a.iter().rev().copied().collect();
@@ -85,6 +100,15 @@ fn elementwise_operations_equal_the_hosts() {
         elementwise::<f32>(&rig);
         elementwise::<f64>(&rig);
         elementwise::<i32>(&rig);
+        quotients::<i32>(&rig);
+    });
+}
+
+#[test]
+fn quotients_of_floats_equal_the_hosts() {
+    on_all(|rig| {
+        quotients::<f32>(&rig);
+        quotients::<f64>(&rig);
     });
 }
 
