@@ -33,35 +33,7 @@ impl Driver for EmulatedDriver {
     }
 
     fn capabilities(&self) -> Capabilities {
-        [
-            Capability::StreamPriority,
-            Capability::EventTiming,
-            Capability::CopyDeviceToDevice,
-            Capability::CopyPeer,
-            Capability::Memset,
-            Capability::BlockingCopy,
-            Capability::MemInfo,
-            Capability::ModuleGlobals,
-            Capability::MappedHostMemory,
-            Capability::HostRegister,
-            Capability::PeerAccess,
-            Capability::Occupancy,
-            Capability::StreamOrderedAllocator,
-            Capability::HostFunc,
-            Capability::Graphs,
-            Capability::GraphUpdates,
-            Capability::StreamValues,
-            Capability::PerThreadStream,
-            Capability::DefaultQueueArg,
-            Capability::CooperativeLaunch,
-            Capability::GenericCodeObjects,
-            Capability::ManagedMemory,
-            Capability::SharedMemory,
-            Capability::PointerAttributes,
-            Capability::StreamCapture,
-        ]
-        .into_iter()
-        .collect()
+        Capability::ALL.into_iter().collect()
     }
 
     fn observer(&self) -> Option<&dyn Observer> {

@@ -91,6 +91,7 @@ use self::stream::{Batch, Stream, runs_command};
 #[cfg(target_os = "linux")]
 pub use self::virtual_memory::{VIRTUAL_GRANULARITY, VirtualAccess};
 use self::watch::Watch;
+use hip_driver::checks::{belongs, check_host, stale};
 use hip_driver::{
     DeviceId, DriverError, DriverResult, ErrorCode, NodeNumbers, RawEvent, RawFunction, RawModule,
 };
@@ -315,19 +316,6 @@ fn invalid(call: &'static str, problem: String) -> DriverError {
     DriverError::with_detail(call, ErrorCode::INVALID_VALUE, problem)
 }
 
-fn stale(call: &'static str, what: &str, handle: u64) -> DriverError {
-    let detail = format!("{what} {handle:#x} was destroyed or never existed");
-    DriverError::with_detail(call, ErrorCode::INVALID_HANDLE, detail)
-}
-
-fn belongs(call: &'static str, what: &str, owner: DeviceId, device: DeviceId) -> DriverResult<()> {
-    if owner == device {
-        return Ok(());
-    }
-    let detail = format!("the {what} belongs to {owner}, not to {device}");
-    Err(DriverError::with_detail(call, ErrorCode::INVALID_CONTEXT, detail))
-}
-
 fn exhausted(call: &'static str) -> DriverError {
     DriverError::with_detail(call, ErrorCode::OUT_OF_MEMORY, "no handles are left")
 }
@@ -349,13 +337,6 @@ fn push(call: &'static str, stream: &Stream, make: impl FnOnce(&mut Batch) -> Co
 /// Waits for a stream. Fails if its device is lost.
 fn synchronize(call: &'static str, stream: &Arc<Stream>) -> DriverResult<()> {
     wait(call, &stream.mark())
-}
-
-fn check_host(call: &'static str, pointer: *const u8) -> DriverResult<()> {
-    if pointer.is_null() {
-        return Err(DriverError::with_detail(call, ErrorCode::INVALID_VALUE, "the host pointer is null"));
-    }
-    Ok(())
 }
 
 /// Runs the README's example.

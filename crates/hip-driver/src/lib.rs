@@ -45,6 +45,7 @@ mod call;
 mod capability;
 mod capture;
 pub mod captures;
+pub mod checks;
 mod code;
 pub mod driver_captures;
 mod host;

@@ -152,33 +152,12 @@ impl Driver for Shared {
     }
 
     fn capabilities(&self) -> Capabilities {
-        [
-            Capability::StreamPriority,
-            Capability::EventTiming,
-            Capability::CopyDeviceToDevice,
-            Capability::CopyPeer,
-            Capability::Memset,
-            Capability::BlockingCopy,
-            Capability::MemInfo,
-            Capability::ModuleGlobals,
-            Capability::MappedHostMemory,
-            Capability::HostRegister,
-            Capability::PeerAccess,
-            Capability::Occupancy,
-            Capability::HostFunc,
-            Capability::Graphs,
-            Capability::GraphUpdates,
-            Capability::StreamValues,
-            Capability::PerThreadStream,
-            Capability::DefaultQueueArg,
-            Capability::CooperativeLaunch,
-            Capability::ManagedMemory,
-            Capability::PointerAttributes,
-            Capability::StreamCapture,
-        ]
-        .into_iter()
-        .chain(self.0.hsa.loads_generic_code().then_some(Capability::GenericCodeObjects))
-        .collect()
+        let has = |capability: &Capability| match capability {
+            Capability::StreamOrderedAllocator | Capability::SharedMemory => false,
+            Capability::GenericCodeObjects => self.0.hsa.loads_generic_code(),
+            _ => true,
+        };
+        Capability::ALL.into_iter().filter(has).collect()
     }
 
     fn device_count(&self) -> DriverResult<u32> {

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use kernel_services::{Printer, PrintfFormats};
 
+use crate::HsaDriver;
 use crate::blit::BlitLaunch;
 use crate::device::Device;
 use crate::gpu::lock;
@@ -19,7 +20,7 @@ use crate::module::{Extra, Function, function};
 use crate::packet::{Dispatch, Packet};
 use crate::services::{Asked, OwnCalls, Printed, new_printf_buffer};
 use crate::stream::{Enqueue, Kept};
-use crate::{HsaDriver, belongs, stale};
+use hip_driver::checks::{belongs, stale};
 use hip_driver::{
     CallKind, DeviceId, DevicePtr, DriverError, DriverResult, ErrorCode, HostNode, KernelLaunch, NodeLaunch,
     RawFunction, RawGraph, RawGraphExec, RawGraphNode, Work,

@@ -182,19 +182,6 @@ impl fmt::Debug for HsaDriver {
     }
 }
 
-fn stale(call: &'static str, what: &str, handle: u64) -> DriverError {
-    let detail = format!("{what} {handle:#x} was destroyed or never existed");
-    DriverError::with_detail(call, ErrorCode::INVALID_HANDLE, detail)
-}
-
-fn belongs(call: &'static str, what: &str, owner: DeviceId, device: DeviceId) -> DriverResult<()> {
-    if owner == device {
-        return Ok(());
-    }
-    let detail = format!("the {what} belongs to {owner}, not to {device}");
-    Err(DriverError::with_detail(call, ErrorCode::INVALID_CONTEXT, detail))
-}
-
 /// Compiles the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -12,6 +12,7 @@ use crate::module::{Extra, function};
 use crate::packet::Packet;
 use crate::services::Served;
 use crate::stream::{Enqueue, Kept, MOST_ARGUMENT_BYTES, Stream};
+use hip_driver::checks::check_host;
 use hip_driver::{
     DevicePtr, DriverError, DriverResult, ErrorCode, HostFunc, KernelLaunch, ValueWidth, Work, limits,
 };
@@ -25,10 +26,6 @@ const PAGEABLE_PART: usize = 16 << 20;
 
 fn invalid(call: &'static str, detail: impl Into<String>) -> DriverError {
     DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
-}
-
-fn check_host(call: &'static str, pointer: *const u8) -> DriverResult<()> {
-    if pointer.is_null() { Err(invalid(call, "the host pointer is null")) } else { Ok(()) }
 }
 
 fn check_value(call: &'static str, at: DevicePtr, width: ValueWidth) -> DriverResult<()> {
