@@ -1,35 +1,13 @@
-"""JAX on the device that its plugin for ROCm finds, beside numpy in double: matrix products, and a step of training.
-
-Each comparison is made twice, the second time with one number changed, which it has to notice.
-"""
-
-import sys
+"""JAX on the device that its plugin for ROCm finds, beside numpy in double: matrix products, and a step of training."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from comparison import compare, finish
+
 jax.config.update("jax_enable_x64", True)
 random = np.random.default_rng(1)
-failures = 0
-count = 0
-
-
-def compare(name, result, expected, tolerance):
-    """Fails where a number is further from the expected one than the tolerance, relative to the largest."""
-    global failures, count
-    count += 1
-    result = np.asarray(result).astype("f8")
-    largest = np.abs(expected).max() or 1
-    changed = result.copy()
-    changed.flat[-1] += largest
-    far, changed_far = (np.abs(numbers - expected).max() / largest for numbers in (result, changed))
-    if result.shape != expected.shape or not far <= tolerance:
-        failures += 1
-        print(f"{name}: off by {far:.3g}, allowed {tolerance:.3g}")
-    elif changed_far <= tolerance:
-        failures += 1
-        print(f"{name}: a changed number is not noticed")
 
 
 def products():
@@ -75,5 +53,4 @@ assert device.platform == "gpu", f"JAX uses {device}, not the plugin's device"
 print(f"{device.device_kind}, jax {jax.__version__}")
 products()
 step()
-print(f"jax: {count}, failed {failures}")
-sys.exit(failures > 0 or count == 0)
+finish("jax")

@@ -325,11 +325,12 @@ def _replace_compilers(torch, replacements):
     replacements.set(torch._C._dynamo.guards, "_empty_strided_cuda", empty_strided)
     # It also has a launcher in C that calls CUDA. Processes in which it compiles get the variable.
     os.environ["TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER"] = "0"
-    replacements.when_imported("torch._inductor.config", lambda config: _set_config(config, replacements))
+    replacements.when_imported("torch._inductor.config", _set_config)
     replacements.when_imported("torch._inductor.runtime.benchmarking", lambda module: _replace_benchmarks(module, replacements))
 
 
-def _set_config(config, replacements):
+def _set_config(config):
+    # It stays so: launchers in C call CUDA's library, which is not here.
     for name in ("use_static_cuda_launcher", "use_static_triton_launcher"):
         if hasattr(config, name):
             setattr(config, name, False)
