@@ -113,8 +113,8 @@ impl Blit {
 impl BlitLaunch {
     /// The packet, and the bytes of its kernarg segment.
     pub(crate) fn dispatch(&self) -> (Dispatch, usize) {
-        let dispatch = self.function.dispatch([self.grid, 1, 1], [self.block, 1, 1], 0, Extra::default());
-        (dispatch, self.function.kernarg_bytes())
+        let launch = self.function.launch_of(self.grid, self.block, &[]);
+        (self.function.dispatch(&launch, &Extra::default()), self.function.kernarg_bytes())
     }
 
     /// Writes its kernarg segment.
@@ -123,8 +123,8 @@ impl BlitLaunch {
         let bytes = self.arguments.map(u64::to_le_bytes);
         let all = bytes.as_flattened();
         let explicit = &all[..(self.signature().explicit_size() as usize).min(all.len())];
-        let (grid, block) = ([self.grid, 1, 1], [self.block, 1, 1]);
-        self.function.filler(explicit, grid, block, 0, Extra::default(), self.function.device)(segment);
+        let launch = self.function.launch_of(self.grid, self.block, explicit);
+        self.function.fill(segment, explicit, &launch, &Extra::default(), self.function.device);
     }
 
     fn signature(&self) -> &KernelSignature {

@@ -478,7 +478,7 @@ impl Driver for Shared {
         self.0.device(call, device)?;
         // SAFETY: a loaded module (the caller's promise).
         let function = unsafe { module(loaded) }.find(call, utf8(call, name)?)?;
-        Ok(RawFunction(std::ptr::from_ref(function).expose_provenance() as u64))
+        Ok(function.handle())
     }
 
     unsafe fn module_get_global(

@@ -470,12 +470,12 @@ impl Contents {
             return segment[..explicit.len()].copy_from_slice(explicit);
         }
         let kernarg = block.device_address() + place.at as u64;
-        let (Shape { grid, block, dynamic_lds, .. }, extra) = (shape, Extra::default());
-        function.filler(explicit, grid, block, dynamic_lds, extra, function.device)(segment);
+        let extra = Extra::default();
+        function.fill(segment, explicit, launch, &extra, function.device);
         if let Some(Segment::Packets(packets)) = self.segments.get_mut(place.segment)
             && let Some(packet) = packets.get_mut(place.packet)
         {
-            let updated = Packet::dispatch(&function.dispatch(grid, block, dynamic_lds, extra), kernarg);
+            let updated = Packet::dispatch(&function.dispatch(launch, &extra), kernarg);
             *packet = if packet.waits() { updated } else { updated.beside_others() };
         }
         place.shape = shape;

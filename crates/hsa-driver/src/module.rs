@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::packet::Dispatch;
 use crate::services::Asked;
 use hip_driver::limits::{LaunchLimits, configuration_fault};
-use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, KernelLaunch};
+use hip_driver::{DevicePtr, DriverError, DriverResult, ErrorCode, KernelLaunch, RawFunction};
 
 /// The bytes of stack of a work-item of a kernel whose need the compiler does not know: as much as HIP gives by default.
 const DYNAMIC_STACK: u32 = 16 << 10;
@@ -120,11 +120,12 @@ impl Module {
         for index in constructors {
             let function = self.function(call, index)?;
             stream.enqueue(call, |enqueue| {
-                let dispatch = function.dispatch([1; 3], [1; 3], 0, Extra::default());
-                let fill = function.filler(&[], [1; 3], [1; 3], 0, Extra::default(), enqueue.device());
+                let (launch, extra, device) =
+                    (function.launch_of(1, 1, &[]), Extra::default(), enqueue.device());
+                let dispatch = function.dispatch(&launch, &extra);
                 enqueue.serving(function.asked.as_ref(), None, |enqueue, served| {
                     enqueue.launch(&dispatch, function.kernarg_bytes(), |segment| {
-                        fill(segment);
+                        function.fill(segment, &[], &launch, &extra, device);
                         served.write(segment);
                     })
                 })
@@ -280,47 +281,50 @@ impl Function {
         DriverError::with_detail(call, ErrorCode::INVALID_VALUE, detail)
     }
 
+    /// The kernel's handle.
+    pub(crate) fn handle(&self) -> RawFunction {
+        RawFunction(ptr::from_ref(self).expose_provenance() as u64)
+    }
+
+    /// A launch on a grid of one dimension.
+    pub(crate) fn launch_of<'a>(&self, grid: u32, block: u32, kernarg: &'a [u8]) -> KernelLaunch<'a> {
+        let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
+        KernelLaunch { function: self.handle(), grid, block, dynamic_lds: 0, kernarg, accesses: &[] }
+    }
+
     /// The packet of a launch.
     #[inline]
-    pub(crate) fn dispatch(
-        &self,
-        grid: [u32; 3],
-        block: [u32; 3],
-        dynamic_lds: u32,
-        extra: Extra,
-    ) -> Dispatch {
+    pub(crate) fn dispatch(&self, launch: &KernelLaunch<'_>, extra: &Extra) -> Dispatch {
+        let KernelLaunch { grid, block, dynamic_lds, .. } = launch;
         let items = std::array::from_fn(|n| {
             let missing = if extra.remainder[n] > 0 { block[n] - extra.remainder[n] } else { 0 };
             (grid[n] * block[n]).wrapping_sub(missing)
         });
         let lds = self.signature.group_segment_fixed_size + dynamic_lds;
-        Dispatch { items, block, private: self.private, lds, object: self.object }
+        Dispatch { items, block: *block, private: self.private, lds, object: self.object }
     }
 
     /// Fills the kernarg segment of a launch: the caller's arguments, and the hidden ones as HIP fills them.
     #[inline]
-    pub(crate) fn filler<'a>(
-        &'a self,
-        explicit: &'a [u8],
-        grid: [u32; 3],
-        block: [u32; 3],
-        dynamic_lds: u32,
-        extra: Extra,
+    pub(crate) fn fill(
+        &self,
+        segment: &mut [u8],
+        explicit: &[u8],
+        launch: &KernelLaunch<'_>,
+        extra: &Extra,
         device: &'static Device,
-    ) -> impl FnOnce(&mut [u8]) + 'a {
-        move |segment| {
-            let (given, rest) = segment.split_at_mut(explicit.len());
-            given.copy_from_slice(explicit);
-            rest.fill(0);
-            for hidden in &*self.hidden {
-                let value = hidden_value(hidden.kind, grid, block, dynamic_lds, extra, device).to_le_bytes();
-                let Some(place) = segment.get_mut(hidden.at as usize..) else { continue };
-                // Of the sizes that there are, each is one store.
-                match hidden.size {
-                    2 => put::<2>(place, value),
-                    4 => put::<4>(place, value),
-                    _ => put::<8>(place, value),
-                }
+    ) {
+        let (given, rest) = segment.split_at_mut(explicit.len());
+        given.copy_from_slice(explicit);
+        rest.fill(0);
+        for hidden in &*self.hidden {
+            let value = hidden_value(hidden.kind, launch, extra, device).to_le_bytes();
+            let Some(place) = segment.get_mut(hidden.at as usize..) else { continue };
+            // Of the sizes that there are, each is one store.
+            match hidden.size {
+                2 => put::<2>(place, value),
+                4 => put::<4>(place, value),
+                _ => put::<8>(place, value),
             }
         }
     }
@@ -364,14 +368,8 @@ fn is_written(kind: HiddenArg) -> bool {
 
 /// The value of a hidden argument that [is written](is_written).
 #[inline]
-fn hidden_value(
-    kind: HiddenArg,
-    grid: [u32; 3],
-    block: [u32; 3],
-    dynamic_lds: u32,
-    extra: Extra,
-    device: &'static Device,
-) -> u64 {
+fn hidden_value(kind: HiddenArg, launch: &KernelLaunch<'_>, extra: &Extra, device: &'static Device) -> u64 {
+    let KernelLaunch { grid, block, dynamic_lds, .. } = launch;
     // Partial workgroups are not among them.
     let whole = |n: usize| u64::from(grid[n] - u32::from(extra.remainder[n] > 0 && grid[n] > 0));
     match kind {
@@ -387,7 +385,7 @@ fn hidden_value(
         HiddenArg::GridDims => {
             (1..=3).rev().find(|n| grid[n - 1] > 1 || block[n - 1] > 1).unwrap_or(1) as u64
         }
-        HiddenArg::DynamicLdsSize => dynamic_lds.into(),
+        HiddenArg::DynamicLdsSize => (*dynamic_lds).into(),
         // What clr writes for a launch on one device.
         HiddenArg::MultigridSyncArg => extra.cooperative.into(),
         HiddenArg::SharedBase => device.apertures()[0].into(),

@@ -186,11 +186,12 @@ impl Slots for Queue {
     fn write_body(&self, place: u64, packet: &Packet) {
         let at = self.place(place);
         // SAFETY: a place that this producer has reserved and the processor has left, which nobody else accesses until its head is
-        // published. The head is the lower half of the first word.
+        // published. The head is the lower half of the first word. Word by word, as the packet was made: two words that are read at
+        // once would wait until both stores have left the processor's buffer.
         unsafe {
-            at.cast::<u32>().add(1).write((packet.0[0] >> 32) as u32);
+            at.cast::<u32>().add(1).write_volatile((packet.0[0] >> 32) as u32);
             for n in 1..8 {
-                at.add(n).write(packet.0[n]);
+                at.add(n).write_volatile(packet.0[n]);
             }
         }
     }

@@ -57,10 +57,10 @@ impl HsaDriver {
                 // SAFETY: a live kernel, as the callers of `enqueue` and `graph_add` guarantee.
                 let function = unsafe { function(launch) };
                 let explicit = function.check(call, launch)?;
-                let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
-                let mut segment = vec![0; function.kernarg_bytes()].into_boxed_slice();
-                function.filler(explicit, grid, block, dynamic_lds, Extra::default(), device)(&mut segment);
-                let dispatch = function.dispatch(grid, block, dynamic_lds, Extra::default());
+                let (mut segment, extra) =
+                    (vec![0; function.kernarg_bytes()].into_boxed_slice(), Extra::default());
+                function.fill(&mut segment, explicit, launch, &extra, device);
+                let dispatch = function.dispatch(launch, &extra);
                 Step::Kernel(Shape::of(launch), dispatch, segment, function.asked.clone())
             }
             Work::CopyToDevice { dst, src, bytes } if bytes > 0 => {
@@ -101,10 +101,10 @@ impl HsaDriver {
     #[inline]
     pub(crate) fn enqueue_work(&'static self, stream: &Arc<Stream>, work: &Work<'_>) -> DriverResult<()> {
         match *work {
-            Work::Kernel(launch) => launch_kernel(work.kind().name(), stream, launch, Extra::default()),
+            Work::Kernel(launch) => launch_kernel(work.kind().name(), stream, launch, &Extra::default()),
             Work::PartialKernel { launch, remainder } => {
                 let extra = Extra { remainder, ..Extra::default() };
-                launch_kernel(work.kind().name(), stream, launch, extra)
+                launch_kernel(work.kind().name(), stream, launch, &extra)
             }
             _ => self.enqueue_other(stream, work),
         }
@@ -283,18 +283,16 @@ fn launch_kernel(
     call: &'static str,
     stream: &Arc<Stream>,
     launch: &KernelLaunch<'_>,
-    extra: Extra,
+    extra: &Extra,
 ) -> DriverResult<()> {
     // SAFETY: a live kernel, as the caller of `enqueue` guarantees.
     let function = unsafe { function(launch) };
     let explicit = function.check(call, launch)?;
-    let KernelLaunch { grid, block, dynamic_lds, .. } = *launch;
-    let dispatch = function.dispatch(grid, block, dynamic_lds, extra);
-    let fill = function.filler(explicit, grid, block, dynamic_lds, extra, stream.device);
     stream.enqueue(call, |enqueue| {
         enqueue.serving(function.asked.as_ref(), None, |enqueue, served| {
+            let dispatch = function.dispatch(launch, extra);
             enqueue.launch(&dispatch, function.kernarg_bytes(), |segment| {
-                fill(segment);
+                function.fill(segment, explicit, launch, extra, stream.device);
                 served.write(segment);
             })
         })
@@ -321,10 +319,10 @@ fn launch_cooperative(
         return Err(DriverError::with_detail(call, ErrorCode::COOPERATIVE_LAUNCH_TOO_LARGE, detail));
     }
     let extra = Extra { cooperative: true, ..Extra::default() };
-    let dispatch = function.dispatch(grid, block, dynamic_lds, extra);
+    let dispatch = function.dispatch(launch, &extra);
     let queue = device.cooperative_queue(call)?;
     let prepare = device.blit(call)?.gws_init(workgroups as u32);
-    let launch = |enqueue: &mut Enqueue<'_>, served: Served| {
+    let serve = |enqueue: &mut Enqueue<'_>, served: Served| {
         let mut packets = Vec::new();
         if let Some(prepare) = prepare {
             packets.push(packet_of(enqueue, &prepare)?);
@@ -333,7 +331,7 @@ fn launch_cooperative(
         let kernarg = enqueue.arguments(bytes)?;
         // SAFETY: `bytes` bytes that this packet alone has until it has run.
         let segment = unsafe { std::slice::from_raw_parts_mut(kernarg, bytes) };
-        function.filler(explicit, grid, block, dynamic_lds, extra, device)(segment);
+        function.fill(segment, explicit, launch, &extra, device);
         served.write(segment);
         packets.push(Packet::dispatch(&dispatch, kernarg.addr() as u64));
         enqueue.submit_elsewhere(&queue, |done| {
@@ -343,7 +341,7 @@ fn launch_cooperative(
             packets
         })
     };
-    stream.enqueue(call, |enqueue| enqueue.serving(function.asked.as_ref(), Some(&queue), launch))
+    stream.enqueue(call, |enqueue| enqueue.serving(function.asked.as_ref(), Some(&queue), serve))
 }
 
 /// The packet of a launch, with its arguments.
