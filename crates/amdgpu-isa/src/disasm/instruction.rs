@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::text::Text;
-use super::words::{NotAnInstruction, Words};
+use super::words::{MOST, NotAnInstruction, Words};
 use crate::encoding::Encoding;
 use crate::row::Row;
 use crate::target::Isa;
@@ -69,8 +69,10 @@ impl fmt::Display for Instruction {
 /// # Ok::<(), &str>(())
 /// ```
 pub fn disassemble(isa: impl Into<Isa>, code: &[u8], pc: u64) -> Option<Instruction> {
-    let (words, _) = code.as_chunks::<4>();
-    let mut words = Words::new(isa.into(), words.iter().map(|word| u32::from_le_bytes(*word)))?;
+    let (code, _) = code.as_chunks::<4>();
+    let mut words = [0; MOST];
+    words.iter_mut().zip(code).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
+    let mut words = Words::new(isa.into(), &words[..code.len().min(MOST)])?;
     words.joins_scales = true;
     text_of(words, pc)
 }
@@ -78,7 +80,7 @@ pub fn disassemble(isa: impl Into<Isa>, code: &[u8], pc: u64) -> Option<Instruct
 /// Disassembles the instruction at the start of `words`: its dwords, which others may follow. See [`disassemble`]. Of a scaled
 /// matrix instruction, this is `v_mfma_ld_scale_b32`.
 pub fn disassemble_words(isa: impl Into<Isa>, words: &[u32], pc: u64) -> Option<Instruction> {
-    text_of(Words::new(isa.into(), words.iter().copied())?, pc)
+    text_of(Words::new(isa.into(), words)?, pc)
 }
 
 /// Implements [`disassemble`].
@@ -105,7 +107,7 @@ fn text_of(mut words: Words, pc: u64) -> Option<Instruction> {
 /// dword.
 pub fn disassemble_lenient(isa: impl Into<Isa>, words: &[u32], pc: u64) -> Instruction {
     let first = words.first().copied().unwrap_or(0);
-    Words::new(isa.into(), words.iter().copied())
+    Words::new(isa.into(), words)
         .and_then(|mut words| {
             words.lenient = true;
             text_of(words, pc)
@@ -117,7 +119,7 @@ pub fn disassemble_lenient(isa: impl Into<Isa>, words: &[u32], pc: u64) -> Instr
 /// matrix instruction, which consists of that and another instruction); `None` if the target has no such instruction, or
 /// `words` ends within it. As with [`disassemble_lenient`], bits that the hardware ignores may be set.
 pub fn encoded_length(isa: impl Into<Isa>, words: &[u32]) -> Option<usize> {
-    let mut words = Words::new(isa.into(), words.iter().copied())?;
+    let mut words = Words::new(isa.into(), words)?;
     words.lenient = true;
     read(&mut words, &mut Text::new(None)).ok()?;
     Some(words.len)

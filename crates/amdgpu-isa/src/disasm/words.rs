@@ -41,18 +41,20 @@ pub(super) struct Words {
 
 impl Words {
     /// Begins with the dwords of an instruction, which others may follow. `None` if there are none.
-    pub(super) fn new(isa: Isa, code: impl IntoIterator<Item = u32>) -> Option<Words> {
-        let (mut words, mut given) = ([0; MOST], 0);
-        for (place, word) in words.iter_mut().zip(code) {
-            *place = word;
-            given += 1;
-        }
-        (given > 0).then_some(Words {
+    #[inline]
+    pub(super) fn new(isa: Isa, code: &[u32]) -> Option<Words> {
+        let first = *code.first()?;
+        let words = code.first_chunk().copied().unwrap_or_else(|| {
+            let mut words = [0; MOST];
+            words[..code.len()].copy_from_slice(code);
+            words
+        });
+        Some(Words {
             target: isa.target,
             wave: isa.wave,
-            first: words[0],
+            first,
             words,
-            given,
+            given: code.len().min(MOST),
             encoded: 1,
             len: 1,
             joins_scales: false,
