@@ -367,9 +367,7 @@ impl Device {
 
     fn try_execute(&self, command: Command, batch: &[u8], watched: &Watched) -> Result<(), (String, Error)> {
         match command {
-            Command::Step(step, blocks) => {
-                watched.time(None, || self.run_step(&step, batch, blocks.as_ref()))
-            }
+            Command::Step(step, blocks) => watched.time(None, || self.run_step(&step, batch, blocks)),
             Command::Write { dst, bytes } => watched.time(None, || self.write(dst, bytes.of(batch))),
             Command::WriteLarge { dst, bytes } => watched.time(None, || self.write(dst, &bytes)),
             Command::CopyPeer { dst, from, src, bytes } => watched.time(None, || {
@@ -442,13 +440,13 @@ impl Device {
 
     /// Executes a step. Its kernel arguments are in `arguments`, and its kernel may access `blocks`. An error says what was
     /// being done.
-    pub(super) fn run_step(&self, step: &Step, arguments: &[u8], blocks: Option<&Arc<BlockTable>>) -> Ran {
+    pub(super) fn run_step(&self, step: &Step, arguments: &[u8], blocks: Option<Arc<BlockTable>>) -> Ran {
         match *step {
             Step::Launch { ref function, grid, block, dynamic_lds, kernarg, cooperative, remainder } => {
                 let kernarg = kernarg.of(arguments);
                 let dispatch =
                     Dispatch { cooperative, kernel: function.index, grid, block, dynamic_lds, kernarg };
-                let blocks = blocks.cloned().unwrap_or_else(|| self.space.blocks().capture());
+                let blocks = blocks.unwrap_or_else(|| self.space.blocks().capture());
                 let program = &function.module.program;
                 let ran = self.machine.dispatch_partial(program, &dispatch, remainder, blocks).map_err(
                     |error| {

@@ -9,6 +9,7 @@ use super::listener::{DeviceFault, Listener};
 use super::stream::{Mark, Stream, StreamKind, runs_command};
 use super::watch::{Watch, Watched};
 use hip_driver::{DeviceId, DeviceProperties, DevicePtr, DriverError, DriverResult, ErrorCode, MemInfo};
+use smallvec::SmallVec;
 
 /// The state of an allocation of device memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -184,18 +185,21 @@ impl Device {
     /// The streams with work for which the null stream waits, destroyed ones included.
     pub(super) fn busy_blocking_streams(&self) -> Vec<Arc<Stream>> {
         let streams = lock(&self.streams);
-        let is_busy = |s: &&Arc<Stream>| s.kind() == StreamKind::Blocking && !s.mark().is_reached();
+        let is_busy = |s: &&Arc<Stream>| s.kind() == StreamKind::Blocking && s.unfinished().is_some();
         streams.iter().filter(is_busy).map(Arc::clone).collect()
     }
 
     /// Waits for what work on the null stream would wait for. Fails if the device is lost.
     pub(super) fn synchronize_with_null(&self, call: &'static str) -> DriverResult<()> {
-        let streams = lock(&self.streams);
-        let waited_for = streams.iter().filter(|s| s.kind() != StreamKind::NonBlocking);
-        let marks: Vec<Mark> = waited_for.map(Stream::mark).collect();
-        drop(streams);
+        let marks = self.unfinished(|stream| stream.kind() != StreamKind::NonBlocking);
         marks.iter().try_for_each(|mark| wait(call, mark))?;
         self.check(call)
+    }
+
+    /// Returns marks of the unfinished work of the streams that `waited_for` chooses. Mostly there is one at most.
+    fn unfinished(&self, waited_for: impl Fn(&Stream) -> bool) -> SmallVec<[Mark; 2]> {
+        let streams = lock(&self.streams);
+        streams.iter().filter(|stream| waited_for(stream)).filter_map(Stream::unfinished).collect()
     }
 
     /// Nothing more may be enqueued on any stream.
@@ -211,10 +215,7 @@ impl Device {
 
     /// Waits as [`synchronize`](Device::synchronize) does, but for a call that works on a lost device, too: freeing.
     pub(super) fn drain(&self, call: &'static str) -> DriverResult<()> {
-        let streams = lock(&self.streams);
-        let marks: Vec<Mark> = streams.iter().map(Stream::mark).filter(|mark| !mark.is_reached()).collect();
-        drop(streams);
-        marks.iter().try_for_each(|mark| wait_in_any_case(call, mark))
+        self.unfinished(|_| true).iter().try_for_each(|mark| wait_in_any_case(call, mark))
     }
 
     // Memory.

@@ -67,8 +67,8 @@ impl ExecContents {
             if device.is_poisoned() && !matches!(step, Step::Host(_)) {
                 continue;
             }
-            let done =
-                watched.time(Some(index as u32), || device.run_step(step, &self.arguments, Some(blocks)));
+            let run = || device.run_step(step, &self.arguments, Some(Arc::clone(blocks)));
+            let done = watched.time(Some(index as u32), run);
             if let Err((what, error)) = done {
                 let work = format!("node {} of {} of a graph: {what}", index + 1, self.steps.len());
                 device.lose(fault_code(&error), work, error);

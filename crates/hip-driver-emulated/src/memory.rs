@@ -164,17 +164,18 @@ impl EmulatedDriver {
         Ok(())
     }
 
-    /// The device that has the memory at an address; `None` for pinned and managed memory, which is every device's.
+    /// The device that has the memory at an address; `None` for pinned and managed memory, which is every device's. Fails with
+    /// `unknown` if there is no live memory.
     fn memory_of(
         &self,
-        call: &'static str,
         ptr: DevicePtr,
         bytes: usize,
+        unknown: impl FnOnce() -> DriverError,
     ) -> DriverResult<Option<&Arc<Device>>> {
         match self.devices.iter().find(|device| device.space.owns(ptr.0)) {
             Some(owner) => Ok(Some(owner)),
             None if self.pinned.contains(std::ptr::without_provenance(ptr.0 as usize), bytes) => Ok(None),
-            None => Err(invalid(call, format!("{ptr} is in no live memory of this driver"))),
+            None => Err(unknown()),
         }
     }
 
@@ -185,7 +186,9 @@ impl EmulatedDriver {
         ptr: DevicePtr,
     ) -> DriverResult<DeviceId> {
         self.device(call, device)?;
-        Ok(self.memory_of(call, ptr, 1)?.map_or(device, |owner| owner.id))
+        // Without the address, whose text would take longer than a small copy: programs copy from and to addresses that no driver knows.
+        let unknown = || invalid(call, "the address is in no live memory of this driver".into());
+        Ok(self.memory_of(ptr, 1, unknown)?.map_or(device, |owner| owner.id))
     }
 
     pub(super) fn host_address_of(
@@ -196,7 +199,8 @@ impl EmulatedDriver {
         bytes: usize,
     ) -> DriverResult<Option<NonNull<u8>>> {
         self.device(call, device)?;
-        match self.memory_of(call, ptr, bytes)? {
+        let unknown = || invalid(call, format!("{ptr} is in no live memory of this driver"));
+        match self.memory_of(ptr, bytes, unknown)? {
             Some(owner) => owner
                 .space
                 .host_address(ptr.0, bytes as u64)

@@ -195,6 +195,12 @@ impl Stream {
         Mark { stream: Arc::clone(self), sequence: self.queue.enqueued() }
     }
 
+    /// Returns a mark of all work enqueued so far; `None` if it is finished.
+    pub(super) fn unfinished(self: &Arc<Self>) -> Option<Mark> {
+        let sequence = self.queue.enqueued();
+        (!self.queue.is_reached(sequence)).then(|| Mark { stream: Arc::clone(self), sequence })
+    }
+
     /// Waits until the command with the number `sequence` is finished. Runs the stream's commands if no other thread does.
     pub(super) fn wait(&self, sequence: u64) {
         loop {

@@ -1,11 +1,12 @@
 //! Loads and stores of each size, between vector registers and global memory, LDS or private memory.
 
+use crate::exec::address::Places;
 use crate::exec::inst::{ExecContext, Flow};
 use crate::exec::notices::Who;
 use crate::memory::apertures::{PRIVATE_BASE_HI, SHARED_BASE_HI};
 use crate::memory::bounds::Bounds;
 use crate::memory::cells::{Cells, load_rows, of_rows, store_rows, to_rows};
-use crate::memory::{Addresses, Element, Piece, Pieces};
+use crate::memory::{Addresses as _, Element, Piece, Pieces};
 use crate::report::access::{AccessKind, MemorySpace};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{Active, CHUNK, CHUNKS, LANES, Lanes, Wave, lanes_of};
@@ -340,24 +341,29 @@ macro_rules! transfers {
     ) => {
         /// Accesses global memory, or with `flat`, memory through flat addresses.
         #[inline(always)]
-        pub(crate) fn $memory<K: $Kind, A: Addresses>(
+        pub(crate) fn $memory<K: $Kind, P: Places>(
             w: &mut Wave,
             cx: &mut ExecContext,
             slot: u32,
             register: u16,
-            at: &A,
+            places: P,
             flat: bool,
         ) -> Flow {
-            let Some(active) = w.active() else { return Flow::Next };
-            let exec = active.exec();
             // No allocation overlaps an aperture of flat addresses.
-            if active.all()
-                && let Some(mut run) = cx.mem.run::<A, K::E>(slot, at)
+            if w.exec() == !0
+                && let Some(first) = places.run(w, K::E::SIZE as u32)
+                && let Some(mut run) = cx.mem.run::<K::E>(slot, first)
             {
                 K::run(w, register, &mut run);
                 return Flow::Next;
             }
-            match cx.mem.checked::<A, K::E>(slot, at, &active) {
+            if w.exec() == 0 {
+                return Flow::Next;
+            }
+            let at = places.all(w);
+            let Some(active) = w.active() else { return Flow::Next };
+            let exec = active.exec();
+            match cx.mem.checked::<P::All, K::E>(slot, &at, &active) {
                 Some(mut cells) => K::each(w, register, &mut cells),
                 None if flat => return $flat_apart::<K>(w, cx, slot, register, &|lane| at.at(lane), exec),
                 None => return $global_apart::<K>(w, cx, slot, register, &|lane| at.at(lane), exec),

@@ -9,7 +9,7 @@ use amdgpu_isa::{Target, Ty};
 use half::bf16;
 
 use crate::exec::access::{FlatTarget, flat_fault, global_fault, lds_fault};
-use crate::exec::address::{based, wide};
+use crate::exec::address::{InPair, Offsets, Places};
 use crate::exec::ds::{addresses, two_offsets};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::notices::Who;
@@ -616,16 +616,16 @@ executors! {
     /// `global_atomic_*`.
     GlobalRmw<O: Rmw> |w, cx, i| {
         let at = if i.sdst == NONE {
-            wide(w, i)
+            InPair(i).all(w)
         } else {
-            let at = based(w, i);
+            let at = Offsets(i).all(w);
             Wide(std::array::from_fn(|lane| at.at(lane)))
         };
         memory_rmw::<O>(w, cx, i.pc, &at, w.exec(), Operands::of_memory::<O>(i), false)
     }
     /// `flat_atomic_*`.
     FlatRmw<O: Rmw> |w, cx, i| {
-        let at = wide(w, i);
+        let at = InPair(i).all(w);
         memory_rmw::<O>(w, cx, i.pc, &at, w.exec(), Operands::of_memory::<O>(i), true)
     }
     /// `ds_*` atomics of one address.

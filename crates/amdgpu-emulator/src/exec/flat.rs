@@ -1,7 +1,7 @@
 //! FLAT, GLOBAL and SCRATCH: loads, stores and atomics through 64-bit addresses, and in private memory.
 
 use crate::exec::access::{Dwords, Load, Store, load_at, scratch_load, scratch_store, store_at};
-use crate::exec::address::{based, by_lane, scratch_offsets, wide};
+use crate::exec::address::{ByLane, InPair, Offsets, scratch_offsets};
 use crate::exec::inst::{ExecContext, Flow, Inst, NONE, executors, flag};
 use crate::exec::to_lds::{global_to_lds, scratch_to_lds};
 use crate::report::fault::FaultCause;
@@ -9,13 +9,11 @@ use crate::state::wave::{Lanes, TEMP, Wave, lanes_of};
 
 /// Loads from the addresses of GLOBAL into registers from `dst` on.
 #[inline(always)]
-fn load_global<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) -> Flow {
+pub(crate) fn load_global<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, dst: u16) -> Flow {
     if i.sdst == NONE {
-        let at = wide(w, i);
-        load_at::<K, _>(w, cx, i.pc, dst, &at, false)
+        load_at::<K, _>(w, cx, i.pc, dst, InPair(i), false)
     } else {
-        let at = based(w, i);
-        load_at::<K, _>(w, cx, i.pc, dst, &at, false)
+        load_at::<K, _>(w, cx, i.pc, dst, Offsets(i), false)
     }
 }
 
@@ -28,22 +26,18 @@ executors! {
     }
     GlobalStore<K: Store> |w, cx, i| {
         if i.sdst == NONE {
-            let at = wide(w, i);
-            store_at::<K, _>(w, cx, i.pc, i.src[1], &at, false)
+            store_at::<K, _>(w, cx, i.pc, i.src[1], InPair(i), false)
         } else {
-            let at = based(w, i);
-            store_at::<K, _>(w, cx, i.pc, i.src[1], &at, false)
+            store_at::<K, _>(w, cx, i.pc, i.src[1], Offsets(i), false)
         }
     }
     /// `global_load_addtid_b32`: the lane's number is in the place of a vector address.
     GlobalLoadAddtid |w, cx, i| {
-        let at = by_lane(w, i);
-        load_at::<Dwords<1>, _>(w, cx, i.pc, i.dst, &at, false)
+        load_at::<Dwords<1>, _>(w, cx, i.pc, i.dst, ByLane(i), false)
     }
     /// `global_store_addtid_b32`.
     GlobalStoreAddtid |w, cx, i| {
-        let at = by_lane(w, i);
-        store_at::<Dwords<1>, _>(w, cx, i.pc, i.src[1], &at, false)
+        store_at::<Dwords<1>, _>(w, cx, i.pc, i.src[1], ByLane(i), false)
     }
     /// `global_load_tr_b64` and `global_load_tr_b128` of gfx12: loads `DWORDS` dwords at each lane's address, and transposes the elements
     /// of `BITS` bits, so that each lane has elements of a column (RDNA4 ISA, "WMMA Matrix Load Ops with Transpose").
@@ -82,12 +76,10 @@ executors! {
         Flow::Next
     }
     FlatLoad<K: Load> |w, cx, i| {
-        let at = wide(w, i);
-        load_at::<K, _>(w, cx, i.pc, i.dst, &at, true)
+        load_at::<K, _>(w, cx, i.pc, i.dst, InPair(i), true)
     }
     FlatStore<K: Store> |w, cx, i| {
-        let at = wide(w, i);
-        store_at::<K, _>(w, cx, i.pc, i.src[1], &at, true)
+        store_at::<K, _>(w, cx, i.pc, i.src[1], InPair(i), true)
     }
     ScratchLoad<K: Load> |w, cx, i| {
         if i.flags & flag::LDS != 0 {

@@ -1,7 +1,7 @@
 //! The interpreter's loop.
 
 use super::altered;
-use super::inst::{Code, ExecContext, Flow, Observing, StopReason};
+use super::inst::{Code, ExecContext, Flow, Inst, Observing, StopReason};
 use crate::state::wave::Wave;
 
 /// Runs a wave until it stops, or until the first jump after `slice` instructions.
@@ -47,24 +47,24 @@ fn interpret<const OBSERVED: bool, const REFUSED: bool>(
     // The next instruction that the observer has to see.
     let mut seen = at;
     let stop = loop {
-        // Decoding ends every sequence of instructions with one that jumps or faults, so `at` is in range.
-        let i = &insts[at];
-        at += 1;
-        count += 1;
-        let is_seen = OBSERVED && at > seen;
-        if is_seen && let Some(observer) = &mut observer {
-            seen = observer.before(w, cx, at - 1, i);
-        }
-        // SAFETY: the code was decoded for a level that this machine has (`LoadedProgram::load`).
-        let flow = unsafe { (i.exec)(w, cx, i) };
-        let flow = if REFUSED { cx.unless_refused(flow) } else { flow };
+        let before = at;
+        let flow;
         if OBSERVED {
+            // Decoding ends every sequence of instructions with one that jumps or faults, so `at` is in range.
+            let i = &insts[at];
+            at += 1;
+            let is_seen = at > seen;
+            if is_seen && let Some(observer) = &mut observer {
+                seen = observer.before(w, cx, at - 1, i);
+            }
+            flow = execute::<REFUSED>(w, cx, i);
             if is_seen && let Some(observer) = &mut observer {
                 observer.after(w, cx);
             }
-        } else if flow == Flow::Next {
-            continue;
+        } else {
+            (flow, at) = run_on::<REFUSED>(w, cx, insts, at);
         }
+        count += (at - before) as u64;
         match flow {
             Flow::Next => {}
             Flow::Jump => {
@@ -100,4 +100,31 @@ fn interpret<const OBSERVED: bool, const REFUSED: bool>(
     w.count += count;
     cx.count += count;
     stop
+}
+
+#[inline(always)]
+fn execute<const REFUSED: bool>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+    // SAFETY: the code was decoded for a level that this machine has (`LoadedProgram::load`).
+    let flow = unsafe { (i.exec)(w, cx, i) };
+    if REFUSED { cx.unless_refused(flow) } else { flow }
+}
+
+/// Executes the instructions from `at` on up to the first after which the next one may not follow. Returns what that said, and the
+/// index behind it. Nothing is counted and no index is kept meanwhile: the loop takes as long as a short instruction.
+#[inline(always)]
+fn run_on<const REFUSED: bool>(
+    w: &mut Wave,
+    cx: &mut ExecContext,
+    insts: &[Inst],
+    at: usize,
+) -> (Flow, usize) {
+    let mut rest = insts[at..].iter();
+    while let Some(i) = rest.next() {
+        let flow = execute::<REFUSED>(w, cx, i);
+        if flow != Flow::Next {
+            return (flow, insts.len() - rest.len());
+        }
+    }
+    // Decoding ends every sequence of instructions with one that jumps or faults.
+    (Flow::Fault, insts.len())
 }

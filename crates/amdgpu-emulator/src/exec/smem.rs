@@ -79,12 +79,11 @@ fn load<const N: usize>(w: &mut Wave, cx: &mut ExecContext, i: &Inst, address: u
             }
         }
     }
-    for (n, value) in values.iter().enumerate() {
-        // A load past the last scalar register has no effect.
-        let to = i.dst + n as u16;
-        if to < 128 {
-            w.set_s32(to, *value);
-        }
+    // A load past the last scalar register has no effect.
+    let to = w.r.s[..128].get_mut(usize::from(i.dst)..).unwrap_or_default();
+    match to.first_chunk_mut() {
+        Some(to) => *to = values,
+        None => to.copy_from_slice(&values[..to.len()]),
     }
     Flow::Next
 }

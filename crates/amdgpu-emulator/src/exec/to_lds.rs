@@ -1,9 +1,10 @@
 //! Loads from memory to LDS. The data of lane `n` is stored as dword `n` after the address in M0; on gfx950, data of 3 or
 //! 4 dwords as dwords `4 * n` and following (CDNA4 ISA, 9.1.9, "Memory Buffer Load to LDS").
 
-use crate::exec::access::{Dwords, Load, lds_store, load_at, scratch_load};
-use crate::exec::address::{based, scratch_offsets, wide};
-use crate::exec::inst::{ExecContext, Flow, Inst, NONE, executors, flag};
+use crate::exec::access::{Dwords, Load, lds_store, scratch_load};
+use crate::exec::address::scratch_offsets;
+use crate::exec::flat::load_global;
+use crate::exec::inst::{ExecContext, Flow, Inst, executors, flag};
 use crate::state::bytes::Bytes;
 use crate::state::wave::{LANES, TEMP, Wave, sreg};
 
@@ -58,15 +59,7 @@ pub(crate) fn to_lds(
 #[inline(never)]
 pub(crate) fn global_to_lds<K: Load>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     let base = flat_base(w, i);
-    to_lds(w, cx, i, base, K::E::SIZE, |w, cx, i, dst| {
-        if i.sdst == NONE {
-            let at = wide(w, i);
-            load_at::<K, _>(w, cx, i.pc, dst, &at, false)
-        } else {
-            let at = based(w, i);
-            load_at::<K, _>(w, cx, i.pc, dst, &at, false)
-        }
-    })
+    to_lds(w, cx, i, base, K::E::SIZE, load_global::<K>)
 }
 
 /// Loads from private memory.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use amdgpu_isa::Target;
 use code_object::occupancy::{self, LdsCapacity, Occupancy};
 use code_object::{
-    FeatureSetting, HiddenArg, KernelDescriptor, KernelSignature, TargetId, ValueKind, WorkitemIds,
+    ArgSignature, FeatureSetting, HiddenArg, KernelDescriptor, KernelSignature, TargetId, ValueKind,
+    WorkitemIds,
 };
 use kernel_services::Printer;
 
@@ -202,7 +203,6 @@ struct Places {
 /// The memory that a dispatch has for itself, with the buffers through which the kernel calls the host.
 struct OwnMemory {
     block: Arc<DispatchMemory>,
-    layout: Layout,
     places: Places,
     host: Option<Arc<dyn Host>>,
     printf: Option<Print>,
@@ -214,7 +214,6 @@ impl OwnMemory {
         let QueuePacket { packet, queue, kernarg, on_message, .. } = *at;
         Ok(OwnMemory {
             block: Arc::new(DispatchMemory::new(BLOCK_BASE, 0)?),
-            layout: Layout { hostcall: 0, printf: 0, heap: 0 },
             places: Places { packet, queue, kernarg },
             host: Some(Arc::new(Interrupting(on_message))),
             printf: None,
@@ -228,13 +227,31 @@ impl OwnMemory {
         d: &Dispatch<'_>,
         remainder: [u32; 3],
         [waves, lds, scratch]: [u32; 3],
-        (space, printer): (&Arc<AddressSpace>, Printer),
+        (space, printer): (&Arc<AddressSpace>, &Printer),
     ) -> Result<OwnMemory> {
-        let own = OwnMemory::new(program, k, d, waves, space, printer)?;
-        own.block.range().write_bytes(KERNARG, d.kernarg);
-        write_hidden(k, d, remainder, &own.layout, &own.block);
-        write_packet(program, k, d, remainder, [lds, scratch], &own.block);
-        Ok(own)
+        let hidden = k.hidden_args();
+        let asks = |kind| hidden.iter().any(|arg| arg.kind == ValueKind::Hidden(kind));
+        // Compilers load kernel arguments with wide loads, which may extend past the end.
+        let kernarg_len = u64::from(k.kernarg_size).next_multiple_of(256) + 256;
+        let hostcall_at = KERNARG + kernarg_len;
+        let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
+        let calls_host = asks(HiddenArg::HostcallBuffer);
+        let printf_at = hostcall_at + if calls_host { services::hostcall_bytes(all_waves) } else { 0 };
+        let prints = asks(HiddenArg::PrintfBuffer);
+        let printf_len = if prints { PRINTF_BYTES } else { 0 };
+        let heap = if asks(HiddenArg::HeapV1) { space.device_heap()? } else { 0 };
+        let layout = Layout { hostcall: hostcall_at, printf: printf_at, heap };
+        let mut block = DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?;
+        let bytes = block.bytes_mut();
+        put(bytes, KERNARG, d.kernarg);
+        write_hidden(hidden, d, remainder, &layout, bytes);
+        write_packet(program, k, d, remainder, [lds, scratch], bytes);
+        let block = Arc::new(block);
+        let printf = prints.then(|| services::printing(&block, printf_at, program.object(), printer.clone()));
+        let host =
+            calls_host.then(|| services::hostcalls(&block, hostcall_at, all_waves, space, printer.clone()));
+        let places = Places { packet: PACKET, queue: QUEUE, kernarg: KERNARG };
+        Ok(OwnMemory { block, places, host, printf })
     }
 
     /// A dword of this memory, or of the machine's.
@@ -242,36 +259,6 @@ impl OwnMemory {
         self.block.range().load_u32(address).or_else(|| {
             let mut dword = [0; 4];
             space.read(address, &mut dword).is_ok().then(|| u32::from_le_bytes(dword))
-        })
-    }
-
-    fn new(
-        program: &program::Inner,
-        k: &KernelSignature,
-        d: &Dispatch<'_>,
-        waves: u32,
-        space: &Arc<AddressSpace>,
-        printer: Printer,
-    ) -> Result<OwnMemory> {
-        // Compilers load kernel arguments with wide loads, which may extend past the end.
-        let kernarg_len = u64::from(k.kernarg_size).next_multiple_of(256) + 256;
-        let hostcall_at = KERNARG + kernarg_len;
-        let all_waves = d.grid.iter().fold(u64::from(waves), |n, g| n.saturating_mul((*g).into()));
-        let calls_host = k.hidden_arg(HiddenArg::HostcallBuffer).is_some();
-        let printf_at = hostcall_at + if calls_host { services::hostcall_bytes(all_waves) } else { 0 };
-        let prints = k.hidden_arg(HiddenArg::PrintfBuffer).is_some();
-        let printf_len = if prints { PRINTF_BYTES } else { 0 };
-        let block = Arc::new(DispatchMemory::new(BLOCK_BASE, printf_at - BLOCK_BASE + printf_len)?);
-        let printf = prints.then(|| services::printing(&block, printf_at, program.object(), printer.clone()));
-        let host = calls_host.then(|| services::hostcalls(&block, hostcall_at, all_waves, space, printer));
-        let has_heap = k.hidden_arg(HiddenArg::HeapV1).is_some();
-        let heap = if has_heap { space.device_heap()? } else { 0 };
-        Ok(OwnMemory {
-            block,
-            layout: Layout { hostcall: hostcall_at, printf: printf_at, heap },
-            places: Places { packet: PACKET, queue: QUEUE, kernarg: KERNARG },
-            host,
-            printf,
         })
     }
 }
@@ -313,6 +300,27 @@ fn mode(kd: &KernelDescriptor, target: Target) -> Mode {
     }
 }
 
+/// The SGPRs with which each wave begins.
+struct UserSgprs {
+    values: [u32; MOST_USER_SGPRS],
+    count: usize,
+}
+
+/// The most user SGPRs that a kernel's descriptor can count.
+const MOST_USER_SGPRS: usize = 32;
+
+impl UserSgprs {
+    /// Those that a descriptor asks for beyond the most are not among them.
+    fn push(&mut self, values: impl IntoIterator<Item = u32>) {
+        for value in values {
+            if let Some(slot) = self.values.get_mut(self.count) {
+                *slot = value;
+                self.count += 1;
+            }
+        }
+    }
+}
+
 /// Returns the SGPRs with which each wave begins. `load` reads a dword of the kernarg segment.
 fn user_sgprs(
     kd: &KernelDescriptor,
@@ -320,9 +328,9 @@ fn user_sgprs(
     scratch: u32,
     places: Places,
     load: impl Fn(u64) -> Option<u32>,
-) -> Vec<u32> {
-    let mut sgprs = Vec::with_capacity(16);
-    let mut push64 = |v: u64| sgprs.extend([v as u32, (v >> 32) as u32]);
+) -> UserSgprs {
+    let mut sgprs = UserSgprs { values: [0; MOST_USER_SGPRS], count: 0 };
+    let mut push64 = |v: u64| sgprs.push([v as u32, (v >> 32) as u32]);
     if kd.private_segment_buffer() {
         push64(SCRATCH_BASE | 1 << 63);
         // num_records in bytes for all lanes.
@@ -340,14 +348,16 @@ fn user_sgprs(
         }
     }
     if kd.private_segment_size_sgpr() {
-        sgprs.push(scratch);
+        sgprs.push([scratch]);
     }
     for n in 0..kd.preload_length() {
         let offset = u64::from(kd.preload_offset() + n) * 4;
-        sgprs.push(load(places.kernarg + offset).unwrap_or(0));
+        sgprs.push([load(places.kernarg + offset).unwrap_or(0)]);
     }
-    sgprs.resize(kd.user_sgpr_count() as usize, 0);
-    sgprs
+    // Those that the descriptor counts beyond what it asks for are 0, and fewer may be counted.
+    let count = (kd.user_sgpr_count() as usize).min(MOST_USER_SGPRS);
+    sgprs.values[count..].fill(0);
+    UserSgprs { count, ..sgprs }
 }
 
 /// The initial state that all waves of a dispatch share.
@@ -361,7 +371,7 @@ pub(crate) struct DispatchSetup {
     pub(crate) printf: Option<Print>,
     /// The index of the first instruction.
     entry: u32,
-    user_sgprs: Vec<u32>,
+    user_sgprs: UserSgprs,
     /// Which workgroup ids are in SGPRs, after the user SGPRs.
     ids: [bool; 3],
     /// Whether workgroup ids, and the wave's number, are in registers of the trap handler (LLVM, `FeatureArchitectedSGPRs`).
@@ -433,7 +443,7 @@ impl DispatchSetup {
         let memory = match at {
             Some(at) => OwnMemory::of_queue(at)?,
             None => {
-                let to = (space, config.printer.clone());
+                let to = (space, &config.printer);
                 OwnMemory::filled(program, k, d, remainder, [waves, lds, private.bytes], to)?
             }
         };
@@ -534,7 +544,10 @@ impl DispatchSetup {
         }
         w.r.s[..usize::from(POOL)].fill(0);
         let lanes = self.wave_lanes();
-        for rows in self.vectors.rows() {
+        let [mut vgprs, agprs] = self.vectors.rows();
+        // The first ones get ids.
+        vgprs.start = vgprs.end.min(self.id_registers.into());
+        for rows in [vgprs, agprs].into_iter().filter(|rows| !rows.is_empty()) {
             match lanes {
                 // As bytes, which is one call.
                 64 => bytemuck::cast_slice_mut::<Lanes, u8>(&mut w.r.v[rows]).fill(0),
@@ -561,14 +574,14 @@ impl DispatchSetup {
         w.signalled = None;
         w.d16_kept = self.d16_kept;
 
-        let mut at = 0;
+        let UserSgprs { values, count } = &self.user_sgprs;
+        // What is behind them is written next, or 0.
+        w.r.s[..MOST_USER_SGPRS].copy_from_slice(values);
+        let mut at = *count as u16;
         let mut push = |w: &mut Wave, value: u32| {
             w.set_s32(at, value);
             at += 1;
         };
-        for value in &self.user_sgprs {
-            push(w, *value);
-        }
         for n in 0..3 {
             if self.ids[n] {
                 push(w, workgroup[n]);
@@ -661,19 +674,26 @@ fn vectors(kd: &KernelDescriptor, target: Target) -> VectorCount {
     VectorCount { vgprs: total.min(accum), agprs: total.saturating_sub(accum) }
 }
 
+/// Writes to an address of a dispatch's own memory, of which `bytes` are the bytes. What is not all inside is not written.
+fn put(bytes: &mut [u8], address: u64, data: &[u8]) {
+    let at = (address - BLOCK_BASE) as usize;
+    if let Some(to) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..data.len())) {
+        to.copy_from_slice(data);
+    }
+}
+
 /// Writes the hidden arguments that the metadata lists.
 fn write_hidden(
-    k: &KernelSignature,
+    hidden: &[ArgSignature],
     d: &Dispatch<'_>,
     remainder: [u32; 3],
     layout: &Layout,
-    block: &DispatchMemory,
+    block: &mut [u8],
 ) {
-    let w = block.range();
     // Partial workgroups are not among them.
     let blocks = |n: usize| u64::from(d.grid[n] - u32::from(remainder[n] > 0 && d.grid[n] > 0));
     let dims = (1..=3).rev().find(|n| d.grid[n - 1] > 1 || d.block[n - 1] > 1).unwrap_or(1);
-    for arg in k.hidden_args() {
+    for arg in hidden {
         let ValueKind::Hidden(hidden) = arg.kind else { continue };
         let value: u64 = match hidden {
             HiddenArg::BlockCountX => blocks(0),
@@ -700,7 +720,7 @@ fn write_hidden(
         };
         let bytes = value.to_le_bytes();
         let len = (arg.size as usize).min(bytes.len());
-        w.write_bytes(KERNARG + u64::from(arg.offset), &bytes[..len]);
+        put(block, KERNARG + u64::from(arg.offset), &bytes[..len]);
     }
 }
 
@@ -711,27 +731,26 @@ fn write_packet(
     d: &Dispatch<'_>,
     remainder: [u32; 3],
     [lds, scratch]: [u32; 2],
-    block: &DispatchMemory,
+    block: &mut [u8],
 ) {
-    let w = block.range();
     let mut packet = [0; 64];
-    let mut put = |at: usize, bytes: &[u8]| packet[at..at + bytes.len()].copy_from_slice(bytes);
+    let mut field = |at: usize, bytes: &[u8]| packet[at..at + bytes.len()].copy_from_slice(bytes);
     // HSA_PACKET_TYPE_KERNEL_DISPATCH, and the number of dimensions.
-    put(0, &2u16.to_le_bytes());
-    put(2, &3u16.to_le_bytes());
+    field(0, &2u16.to_le_bytes());
+    field(2, &3u16.to_le_bytes());
     for n in 0..3 {
-        put(4 + 2 * n, &(d.block[n] as u16).to_le_bytes());
+        field(4 + 2 * n, &(d.block[n] as u16).to_le_bytes());
         let missing = if remainder[n] > 0 { d.block[n] - remainder[n] } else { 0 };
-        put(12 + 4 * n, &d.grid[n].wrapping_mul(d.block[n]).wrapping_sub(missing).to_le_bytes());
+        field(12 + 4 * n, &d.grid[n].wrapping_mul(d.block[n]).wrapping_sub(missing).to_le_bytes());
     }
-    put(24, &scratch.to_le_bytes());
-    put(28, &lds.to_le_bytes());
-    put(32, &program.guest(k.descriptor.address).to_le_bytes());
-    put(40, &KERNARG.to_le_bytes());
-    w.write_bytes(PACKET, &packet);
+    field(24, &scratch.to_le_bytes());
+    field(28, &lds.to_le_bytes());
+    field(32, &program.guest(k.descriptor.address).to_le_bytes());
+    field(40, &KERNARG.to_le_bytes());
+    put(block, PACKET, &packet);
     // amd_queue_t: group_segment_aperture_base_hi, private_segment_aperture_base_hi.
-    w.write_bytes(QUEUE + 0x40, &SHARED_BASE_HI.to_le_bytes());
-    w.write_bytes(QUEUE + 0x44, &PRIVATE_BASE_HI.to_le_bytes());
+    put(block, QUEUE + 0x40, &SHARED_BASE_HI.to_le_bytes());
+    put(block, QUEUE + 0x44, &PRIVATE_BASE_HI.to_le_bytes());
 }
 
 #[cfg(test)]

@@ -183,6 +183,29 @@ impl Machine {
         self.run(program, dispatch, remainder, self.memory.blocks().capture(), Some(at))
     }
 
+    /// Returns what observes a dispatch; `None` if nothing does.
+    #[inline]
+    fn observers(
+        &self,
+        program: &LoadedProgram,
+        dispatch: &Dispatch<'_>,
+        setup: &DispatchSetup,
+    ) -> Option<Observers> {
+        let MachineConfig { profile, sanitize, hazards, late_results, instruction_trace, .. } = &self.config;
+        if !(*profile || *sanitize || *late_results || instruction_trace.is_some()) {
+            return None;
+        }
+        let sanitizer = sanitize.then(|| {
+            let (image, memory) = (Arc::clone(program.inner.image()), Arc::clone(&self.memory));
+            Arc::new(Sanitizer::new(image, memory, dispatch.grid, *hazards))
+        });
+        let tracing = instruction_trace.as_ref().map(|trace| {
+            let name = program.kernels().get(dispatch.kernel).map_or("", |kernel| &kernel.name);
+            Arc::new(Tracing::new(trace.clone(), name, Arc::clone(program.inner.image())))
+        });
+        Observers::new(|| setup.decoded.infos(), *profile, sanitizer, tracing, *late_results)
+    }
+
     fn run(
         &self,
         program: &LoadedProgram,
@@ -193,21 +216,7 @@ impl Machine {
     ) -> Result<DispatchStats> {
         let (inner, memory) = (&program.inner, &self.memory);
         let setup = DispatchSetup::new(inner, &self.config, memory, dispatch, remainder, at)?;
-        let infos = || setup.decoded.infos();
-        let sanitizer = self.config.sanitize.then(|| {
-            Arc::new(Sanitizer::new(
-                Arc::clone(program.inner.image()),
-                Arc::clone(&self.memory),
-                dispatch.grid,
-                self.config.hazards,
-            ))
-        });
-        let tracing = self.config.instruction_trace.as_ref().map(|trace| {
-            let name = program.kernels().get(dispatch.kernel).map_or("", |kernel| &kernel.name);
-            Arc::new(Tracing::new(trace.clone(), name, Arc::clone(program.inner.image())))
-        });
-        let observers =
-            Observers::new(infos, self.config.profile, sanitizer, tracing, self.config.late_results);
+        let observers = self.observers(program, dispatch, &setup);
         let job = Job::new(
             program.clone(),
             dispatch.kernel,

@@ -2,6 +2,7 @@
 //! host.
 
 pub(crate) mod config;
+mod counts;
 mod float_environment;
 mod images;
 pub(crate) mod launch;

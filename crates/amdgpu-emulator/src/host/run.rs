@@ -8,7 +8,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use crate::exec::inst::{ExecContext, Observer, REPORTED, StopReason};
 use crate::exec::interpret::{run_wave, run_wave_observed};
 use crate::exec::notices::{NoticeMap, Notices};
 use crate::host::config::MachineConfig;
+use crate::host::counts::Counts;
 use crate::host::float_environment::FloatEnvironment;
 use crate::host::launch::DispatchSetup;
 use crate::host::notices;
@@ -111,23 +112,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The counters that all threads of a dispatch write. They are on cache lines of their own, because the threads read
-/// the rest of the job all the time: padding does that, since memory of an alignment takes much longer to allocate.
-#[derive(Default)]
-#[repr(C)]
-struct Counts {
-    _before: [u64; 16],
-    /// The number of workgroups that have begun.
-    next: AtomicU64,
-    /// The number of workgroups that have ended.
-    ended: AtomicU64,
-    /// The number of workgroups that have begun and not ended.
-    resident: AtomicUsize,
-    /// The number of wave instructions. Without a budget it is updated only at the end of a workgroup's turn.
-    instructions: AtomicU64,
-    _after: [u64; 16],
-}
-
 /// A dispatch that is being run, by one or more threads.
 pub(crate) struct Job {
     program: LoadedProgram,
@@ -161,11 +145,11 @@ pub(crate) struct Job {
     /// Whether the sanitizer's findings fail the dispatch.
     sanitizes: bool,
     /// The notices of the workgroups that have ended.
-    notices: Mutex<NoticeMap>,
+    notices: Mutex<Option<NoticeMap>>,
     observers: Option<Observers>,
-    /// The number of threads that are in [`Job::work`].
-    active: Mutex<usize>,
-    /// Notified when `active` decreases.
+    /// The number of threads that are in [`Job::work`], besides the first, which waits for them.
+    helpers: Mutex<usize>,
+    /// Notified when `helpers` decreases.
     idle: Condvar,
 }
 
@@ -182,6 +166,9 @@ struct Pass {
 /// Lets the waves at a barrier continue, since every wave of the workgroup has ended or waits. The barrier is met by those that
 /// have not ended. Returns the end of the turn, if none continues; `may_block` says whether waves may wait for other workgroups.
 fn meet_barrier(workgroup: &mut Workgroup, may_block: bool) -> Option<TurnResult> {
+    if workgroup.observer.is_none() && workgroup.members.iter().all(|m| m.state == State::Ended) {
+        return Some(TurnResult::Ended);
+    }
     if workgroup.members.iter().any(|m| m.state == State::Waiting) {
         return may_block.then_some(TurnResult::Blocked);
     }
@@ -222,20 +209,20 @@ impl ThreadRecruiter<'_> {
     }
 }
 
-/// Decrements [`Job::active`] when it is dropped.
-struct ActiveGuard<'a> {
-    job: &'a Job,
-    /// The number of the thread.
-    thread: usize,
+/// Decrements [`Job::helpers`] when it is dropped.
+struct HelperGuard<'a>(&'a Job);
+
+impl<'a> HelperGuard<'a> {
+    fn begin(job: &'a Job) -> HelperGuard<'a> {
+        *lock(&job.helpers) += 1;
+        HelperGuard(job)
+    }
 }
 
-impl Drop for ActiveGuard<'_> {
+impl Drop for HelperGuard<'_> {
     fn drop(&mut self) {
-        *lock(&self.job.active) -= 1;
-        // Only the first thread waits. Notifying costs a system call even if no thread does.
-        if self.thread != 0 {
-            self.job.idle.notify_all();
-        }
+        *lock(&self.0.helpers) -= 1;
+        self.0.idle.notify_all();
     }
 }
 
@@ -273,7 +260,7 @@ impl Job {
             cache,
             grid,
             total,
-            counts: Counts::default(),
+            counts: Counts::new(),
             queue: Mutex::default(),
             changed: Condvar::new(),
             gws: Arc::new(Gws::new(gws, total)),
@@ -288,7 +275,7 @@ impl Job {
             sanitizes: config.sanitize,
             notices: Mutex::default(),
             observers,
-            active: Mutex::new(0),
+            helpers: Mutex::new(0),
             idle: Condvar::new(),
         }
     }
@@ -303,14 +290,19 @@ impl Job {
     /// called once, when there is enough work for them. A panic (in the caller's printer, or because of a bug) ends the
     /// dispatch and not the thread.
     pub(crate) fn work(&self, thread: usize, call: Option<&dyn Fn()>) {
-        *lock(&self.active) += 1;
-        let _active = ActiveGuard { job: self, thread };
+        let _helper = (thread != 0).then(|| HelperGuard::begin(self));
         // The workgroup that was running is dropped with its waves and LDS. The guest's memory may be partly written,
         // as after a fault. Nothing else is in an inconsistent state.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_all(thread, call))) {
-            lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
-            self.stop.store(true, Relaxed);
+            self.panicked(panic.as_ref());
         }
+    }
+
+    /// Stops the dispatch because of a panic.
+    #[cold]
+    fn panicked(&self, panic: &(dyn Any + Send)) {
+        lock(&self.panic).get_or_insert_with(|| panic_text(panic).into());
+        self.stop.store(true, Relaxed);
     }
 
     fn run_all(&self, thread: usize, call: Option<&dyn Fn()>) {
@@ -346,15 +338,15 @@ impl Job {
             }
         }
         if let Some(workgroup) = ended {
-            self.cache.put_back(thread, *workgroup);
+            self.cache.put_back(thread, workgroup);
         }
     }
 
-    /// Waits until no thread is in [`work`](Self::work).
+    /// Waits until no other thread is in [`work`](Self::work).
     pub(crate) fn wait(&self) {
-        let mut active = lock(&self.active);
-        while *active > 0 {
-            active = self.idle.wait(active).unwrap_or_else(PoisonError::into_inner);
+        let mut helpers = lock(&self.helpers);
+        while *helpers > 0 {
+            helpers = self.idle.wait(helpers).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -362,7 +354,7 @@ impl Job {
     pub(crate) fn print(&self) {
         let Some(print) = &self.setup.printf else { return };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(print)) {
-            lock(&self.panic).get_or_insert_with(|| panic_text(panic.as_ref()).into());
+            self.panicked(panic.as_ref());
         }
     }
 
@@ -370,21 +362,21 @@ impl Job {
     pub(crate) fn result(&self) -> Result<DispatchStats> {
         self.gws.keep();
         let mut defects = self.observers.as_ref().map(Observers::defects).unwrap_or_default();
-        let noted = std::mem::take(&mut *lock(&self.notices));
-        let notices = match noted.is_empty() {
-            true => Vec::new(),
-            false => notices::list(&self.program.inner, &self.setup.decoded.code, &self.kernel_name(), noted),
-        };
+        let notices = lock(&self.notices).take().map_or_else(Vec::new, |noted| {
+            notices::list(&self.program.inner, &self.setup.decoded.code, &self.kernel_name(), noted)
+        });
         if self.sanitizes {
             let ignored = notices.iter().filter(|notice| notice.kind == NoticeKind::FineGrainedAtomic);
             defects.extend(ignored.map(Defect::from));
         }
-        if let Some(mut fault) = lock(&self.fault).take() {
+        // What stops a dispatch is looked for only if something has.
+        let is_stopped = self.stop.load(Relaxed);
+        if is_stopped && let Some(mut fault) = lock(&self.fault).take() {
             fault.defects = defects;
             return Err(Error::Fault(Box::new(fault)));
         }
         let workgroups = self.counts.ended.load(Relaxed);
-        let panic = lock(&self.panic).take();
+        let panic = is_stopped.then(|| lock(&self.panic).take()).flatten();
         if panic.is_some() || workgroups != self.total {
             return Err(Error::Incomplete {
                 kernel: self.kernel_name(),
@@ -424,9 +416,9 @@ impl Job {
                 return found;
             }
             let mut queue = lock(&self.queue);
-            queue.unblock(self.gws.changes());
-            if !queue.parked.is_empty() {
-                continue;
+            let parked = self.take_parked(&mut queue);
+            if parked.is_some() {
+                return parked;
             }
             queue.running -= 1;
             if queue.blocked.is_empty() || self.stop.load(Relaxed) {
@@ -445,11 +437,11 @@ impl Job {
         }
     }
 
-    /// Returns a new workgroup, or, if as many have begun as the device holds, the one that was parked first. With a
-    /// schedule seed it chooses at random between the two.
+    /// Returns a new workgroup; `None` if none is left, or as many have begun as the device holds. With a schedule seed it may also be
+    /// one that was parked.
     fn find(&self, thread: usize, ended: &mut Option<Box<Workgroup>>) -> Option<Box<Workgroup>> {
         if self.schedule.as_ref().is_some_and(|schedule| schedule.draw().below(2) == 0)
-            && let Some(workgroup) = self.take_parked()
+            && let Some(workgroup) = self.take_parked(&mut lock(&self.queue))
         {
             return Some(workgroup);
         }
@@ -461,12 +453,11 @@ impl Job {
             }
         }
         self.counts.resident.fetch_sub(1, Relaxed);
-        self.take_parked()
+        None
     }
 
     /// Returns the workgroup that was parked first. With a schedule seed it returns a random one.
-    fn take_parked(&self) -> Option<Box<Workgroup>> {
-        let mut queue = lock(&self.queue);
+    fn take_parked(&self, queue: &mut Queue) -> Option<Box<Workgroup>> {
         queue.unblock(self.gws.changes());
         match &self.schedule {
             Some(schedule) => {
@@ -490,15 +481,16 @@ impl Job {
     }
 
     fn new_workgroup(&self, thread: usize) -> Workgroup {
-        let (left, lds) = self.cache.take(thread);
+        let (left, recent, lds) = self.cache.take(thread);
         let cx = ExecContext {
             code: Arc::clone(&self.setup.decoded.code),
-            mem: View::new(
+            mem: View::reusing(
+                recent,
                 Arc::clone(&self.snapshot),
                 Arc::clone(&self.setup.block),
                 Arc::clone(&self.blocks),
-            )
-            .with_live(Arc::clone(&self.space)),
+                Some(Arc::clone(&self.space)),
+            ),
             lds,
             fault: None,
             count: 0,
@@ -525,6 +517,7 @@ impl Job {
         let seen = &mut workgroup.cx.notices.seen;
         if !seen.is_empty() {
             let mut notices = lock(&self.notices);
+            let notices = notices.get_or_insert_default();
             for (place, noted) in std::mem::take(seen) {
                 notices.entry(place).and_modify(|known| known.merge(&noted)).or_insert(noted);
             }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::exec::inst::ExecContext;
 use crate::host::schedule::ScheduleRng;
 use crate::host::spin::Registers;
+use crate::memory::Recent;
 use crate::memory::lds::Lds;
 use crate::observe::WorkgroupObserver;
 use crate::state::barrier::SplitBarrier;
@@ -59,10 +60,16 @@ impl Workgroup {
     /// Begins the workgroup at `place` of the grid, of so many waves and with so many bytes of LDS, in place of one that has
     /// ended, of which nothing is left.
     pub(super) fn begin(&mut self, place: [u32; 3], waves: usize, lds: u32) {
-        self.spare.extend(self.members.drain(..).filter_map(|member| member.wave));
-        self.members.extend((0..waves).map(|_| Member { wave: None, state: State::Ready }));
-        self.order.clear();
-        self.order.extend(0..waves);
+        for member in &mut self.members {
+            self.spare.extend(member.wave.take());
+            member.state = State::Ready;
+        }
+        self.members.resize_with(waves, || Member { wave: None, state: State::Ready });
+        // Only a schedule changes their order.
+        if self.order.len() != waves || self.rng.is_some() {
+            self.order.clear();
+            self.order.extend(0..waves);
+        }
         (self.spins, self.met) = (false, 0);
         self.cx.barrier = SplitBarrier::of(waves as u32);
         let ExecContext { mem, lds: memory, fault, count, ticks, workgroup, .. } = &mut self.cx;
@@ -89,7 +96,7 @@ pub(crate) struct WorkgroupCache {
 
 #[derive(Default)]
 #[repr(align(128))]
-struct ThreadCache(Vec<(Left, Lds)>);
+struct ThreadCache(Vec<(Left, Recent, Lds)>);
 
 /// The number of waves that a cache keeps, divided among its threads.
 const CACHED_WAVES: usize = 256;
@@ -108,19 +115,23 @@ impl WorkgroupCache {
     }
 
     /// Removes what the last workgroup of a thread left, or makes what a new one needs.
-    pub(super) fn take(&self, thread: usize) -> (Left, Lds) {
+    pub(super) fn take(&self, thread: usize) -> (Left, Recent, Lds) {
         let left = self.of_thread(thread).and_then(|mut cache| cache.0.pop());
-        left.unwrap_or_else(|| (Left::default(), Lds::new()))
+        left.unwrap_or_else(|| (Left::default(), Recent::default(), Lds::new()))
     }
 
     /// Keeps the memory of a workgroup that has ended.
-    pub(super) fn put_back(&self, thread: usize, workgroup: Workgroup) {
-        let Workgroup { members, order, mut spare, kept, cx, .. } = workgroup;
+    #[allow(clippy::boxed_local, reason = "its parts are moved from where they are")]
+    pub(super) fn put_back(&self, thread: usize, workgroup: Box<Workgroup>) {
+        let Workgroup { members, mut order, mut spare, rng, kept, cx, .. } = *workgroup;
+        if rng.is_some() {
+            order.clear();
+        }
         let most = (CACHED_WAVES / WAVES_OF_ONE / self.threads.len().max(1)).max(1);
         let Some(mut cache) = self.of_thread(thread) else { return };
         if cache.0.len() < most {
             spare.truncate(WAVES_OF_ONE);
-            cache.0.push((Left { members, order, spare, kept }, cx.lds));
+            cache.0.push((Left { members, order, spare, kept }, cx.mem.into_recent(), cx.lds));
         }
     }
 }

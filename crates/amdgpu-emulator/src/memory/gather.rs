@@ -143,9 +143,24 @@ pub(crate) unsafe trait Addresses {
 
     /// Returns the pattern of a chunk of lanes, each of which accesses `size` bytes.
     fn pattern(&self, chunk: usize, size: u32) -> Pattern;
+}
 
-    /// Returns whether the `size` bytes of each lane follow those of the previous lane.
-    fn is_run(&self, size: u32) -> bool;
+// SAFETY: as for what is referred to.
+unsafe impl<A: Addresses> Addresses for &A {
+    #[inline(always)]
+    fn at(&self, lane: usize) -> u64 {
+        (*self).at(lane)
+    }
+
+    #[inline(always)]
+    fn inside(&self, base: u64, limit: u64, active: &Active<'_>) -> bool {
+        (*self).inside(base, limit, active)
+    }
+
+    #[inline(always)]
+    fn pattern(&self, chunk: usize, size: u32) -> Pattern {
+        (*self).pattern(chunk, size)
+    }
 }
 
 /// The pattern of the addresses of a chunk of lanes.
@@ -161,6 +176,17 @@ pub(crate) enum Pattern {
 /// A 64-bit address for each lane.
 #[repr(C, align(64))]
 pub(crate) struct Wide(pub(crate) [u64; LANES]);
+
+impl Wide {
+    /// Returns whether the `size` bytes of each lane follow those of the previous lane.
+    #[inline(always)]
+    pub(crate) fn is_run(&self, size: u32) -> bool {
+        let first = opaque(&self.0[0]);
+        let follows = |lane: usize| self.0[lane] ^ first.wrapping_add(lane as u64 * u64::from(size));
+        // Comparing one of them first excludes most others.
+        follows(LANES - 1) == 0 && (0..LANES).fold(0, |differ, lane| differ | follows(lane)) == 0
+    }
+}
 
 // SAFETY: `inside` and `pattern` compute from the same numbers that `at` gives.
 unsafe impl Addresses for Wide {
@@ -213,14 +239,6 @@ unsafe impl Addresses for Wide {
             Pattern::Scattered
         }
     }
-
-    #[inline(always)]
-    fn is_run(&self, size: u32) -> bool {
-        let first = opaque(&self.0[0]);
-        let follows = |lane: usize| self.0[lane] ^ first.wrapping_add(lane as u64 * u64::from(size));
-        // Comparing one of them first excludes most others.
-        follows(LANES - 1) == 0 && (0..LANES).fold(0, |differ, lane| differ | follows(lane)) == 0
-    }
 }
 
 /// Returns a value without the compiler's knowing that it is this one. Otherwise it leaves out the lanes that it knows to
@@ -272,16 +290,11 @@ unsafe impl Addresses for Based {
         let (parts, _) = self.offsets.as_chunks::<CHUNK>();
         offsets_pattern(&parts[chunk], size)
     }
-
-    #[inline(always)]
-    fn is_run(&self, size: u32) -> bool {
-        offsets_are_run(&self.offsets, size)
-    }
 }
 
 /// Returns whether the `size` bytes at each offset follow those at the previous one.
 #[inline(always)]
-pub(super) fn offsets_are_run(offsets: &[u32; LANES], size: u32) -> bool {
+pub(crate) fn offsets_are_run(offsets: &[u32; LANES], size: u32) -> bool {
     let first = opaque(&offsets[0]);
     let follows = |lane: usize| offsets[lane] ^ first.wrapping_add(lane as u32 * size);
     // Comparing one of them first excludes most others. Offsets that wrap around 2^32 are no run.

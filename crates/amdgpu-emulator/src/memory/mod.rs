@@ -35,8 +35,8 @@ mod view;
 pub(crate) mod virtual_range;
 
 pub(crate) use address_space::{AddressSpace, RangeTable, ShadowRange};
-pub(crate) use gather::{Addresses, Based, Element, Pieces, Wide, opaque};
+pub(crate) use gather::{Addresses, Based, Element, Pieces, Wide, offsets_are_run, opaque};
 pub(crate) use guest_range::GuestRange;
 pub(crate) use raw::{Cell, Piece};
 pub(crate) use shadow::words;
-pub(crate) use view::{DispatchMemory, Memory, View};
+pub(crate) use view::{DispatchMemory, Memory, Recent, View};

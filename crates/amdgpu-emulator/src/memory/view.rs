@@ -53,6 +53,13 @@ impl DispatchMemory {
         }
     }
 
+    /// Returns the bytes, which nothing else accesses yet.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let Some(backing) = &self.backing else { return &mut [] };
+        // SAFETY: it has `len` bytes, all of which `new` has zeroed. Who has the only reference has given no range away.
+        unsafe { std::slice::from_raw_parts_mut(backing.ptr().as_ptr(), self.len as usize) }
+    }
+
     pub(crate) fn range(&self) -> GuestRange {
         let ptr = self.backing.as_ref().map_or(std::ptr::null_mut(), |backing| backing.ptr().as_ptr());
         GuestRange { base: self.base, len: self.len, ptr }
@@ -78,12 +85,21 @@ pub(crate) struct Memory {
 /// The number of ranges that a view caches, each for some of the instructions.
 const SLOTS: usize = 16;
 
+/// Where a view keeps the ranges that it caches. The next view of the thread takes it over, without the ranges.
+pub(crate) struct Recent(Box<[GuestRange; SLOTS]>);
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent(Box::new([GuestRange::EMPTY; SLOTS]))
+    }
+}
+
 /// The memory that a dispatch can access, with a cache of the ranges used last. Each workgroup that is being run has
 /// one.
 pub(crate) struct View {
     last: GuestRange,
     /// See [`View::checked`].
-    recent: [GuestRange; SLOTS],
+    recent: Recent,
     snapshot: Arc<RangeTable>,
     block: Arc<DispatchMemory>,
     /// The blocks that the dispatch may access.
@@ -92,28 +108,48 @@ pub(crate) struct View {
     live: Option<Arc<AddressSpace>>,
     /// The newer allocations that were found.
     later: Vec<Region>,
+    /// Whether a range may have come from what is live now, which may be freed while the dispatch runs: an allocation or a block that is
+    /// newer than the snapshot.
+    is_live: bool,
 }
 
 impl View {
+    /// Returns a view for a test, without what is allocated later.
+    #[cfg(test)]
     pub(crate) fn new(
         snapshot: Arc<RangeTable>,
         block: Arc<DispatchMemory>,
         blocks: Arc<BlockTable>,
     ) -> View {
-        let recent = [GuestRange::EMPTY; SLOTS];
-        View { last: GuestRange::EMPTY, recent, snapshot, block, blocks, live: None, later: Vec::new() }
+        View::reusing(Recent::default(), snapshot, block, blocks, None)
     }
 
-    /// Returns a view that also has the memory that is allocated after the snapshot was taken, by the device's `malloc`
-    /// or by the host.
-    pub(crate) fn with_live(self, space: Arc<AddressSpace>) -> View {
-        View { live: Some(space), ..self }
+    /// Returns the view of a dispatch. With `live`, it also has the memory that is allocated after the snapshot was taken, by the device's
+    /// `malloc` or by the host.
+    pub(crate) fn reusing(
+        mut recent: Recent,
+        snapshot: Arc<RangeTable>,
+        block: Arc<DispatchMemory>,
+        blocks: Arc<BlockTable>,
+        live: Option<Arc<AddressSpace>>,
+    ) -> View {
+        recent.0.fill(GuestRange::EMPTY);
+        let last = GuestRange::EMPTY;
+        View { last, recent, snapshot, block, blocks, live, later: Vec::new(), is_live: false }
     }
 
-    /// Forgets the ranges that were used, so that the next one is looked up.
+    /// Ends the view.
+    pub(crate) fn into_recent(self) -> Recent {
+        self.recent
+    }
+
+    /// Forgets what was found in live memory, so that it is looked up again. The rest is the same for the whole dispatch.
     pub(crate) fn forget(&mut self) {
+        if !std::mem::take(&mut self.is_live) {
+            return;
+        }
         self.last = GuestRange::EMPTY;
-        self.recent = [GuestRange::EMPTY; SLOTS];
+        self.recent.0.fill(GuestRange::EMPTY);
         self.later.clear();
     }
 
@@ -204,6 +240,7 @@ impl View {
     #[cold]
     pub(crate) fn past_end(&mut self, address: u64, size: u64) -> Option<(GuestRange, Memory)> {
         if self.known(address, size).is_none() {
+            self.is_live = true;
             let contains = |region: &Region| region.range().contains(address, size);
             let region = self.live.as_ref()?.region(address).filter(contains)?;
             self.later.push(region);
@@ -228,12 +265,15 @@ impl View {
             Some(w) if w.contains(address, size) => w,
             _ => match self.block.range() {
                 w if w.contains(address, size) => w,
-                _ => match n.checked_sub(1).map(|n| &self.snapshot.regions[n]) {
-                    Some(r) if r.divided && r.range().contains(address, size) => {
-                        self.within(r, address, size)?
+                _ => {
+                    self.is_live = true;
+                    match n.checked_sub(1).map(|n| &self.snapshot.regions[n]) {
+                        Some(r) if r.divided && r.range().contains(address, size) => {
+                            self.within(r, address, size)?
+                        }
+                        _ => self.find_later(address, size)?,
                     }
-                    _ => self.find_later(address, size)?,
-                },
+                }
             },
         };
         self.last = found;
@@ -282,30 +322,26 @@ impl View {
         active: &Active<'_>,
     ) -> Option<Checked<'a, A, E>> {
         let slot = slot as usize % SLOTS;
-        let checked = Checked::new(self.recent[slot], addresses, active);
+        let checked = Checked::new(self.recent.0[slot], addresses, active);
         if checked.is_some() {
             return checked;
         }
         let range = self.range(addresses.at(active.first()), E::SIZE as u64)?;
-        self.recent[slot] = range;
+        self.recent.0[slot] = range;
         Checked::new(range, addresses, active)
     }
 
-    /// Returns the elements of all lanes, if they follow each other and are in one range. `slot` is as for
+    /// Returns the elements of all lanes, which follow each other from address `first` on, if they are in one range. `slot` is as for
     /// [`checked`](Self::checked).
     #[inline(always)]
-    pub(crate) fn run<A: Addresses, E: Element>(&mut self, slot: u32, addresses: &A) -> Option<Run<E>> {
-        if !addresses.is_run(E::SIZE as u32) {
-            return None;
-        }
+    pub(crate) fn run<E: Element>(&mut self, slot: u32, first: u64) -> Option<Run<E>> {
         let slot = slot as usize % SLOTS;
-        let first = addresses.at(0);
-        let run = Run::new(self.recent[slot], first);
+        let run = Run::new(self.recent.0[slot], first);
         if run.is_some() {
             return run;
         }
         let range = self.range(first, (E::SIZE * LANES) as u64)?;
-        self.recent[slot] = range;
+        self.recent.0[slot] = range;
         Run::new(range, first)
     }
 

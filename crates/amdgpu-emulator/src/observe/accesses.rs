@@ -3,13 +3,14 @@
 use amdgpu_isa::flags::BY_LANE;
 
 use crate::exec::access::FlatTarget;
+use crate::exec::address::{ByLane, InPair, Offsets, Places, scratch_offsets};
 use crate::exec::buffer::{Reach, own_scratch};
 use crate::exec::buffer_format::Format;
 use crate::exec::image::Texels;
 use crate::exec::inst::{Inst, NONE, flag};
 use crate::exec::sample::{Sampling, Tap};
 use crate::exec::to_lds::{buffer_base, distance, flat_base, stored};
-use crate::exec::{address, buffer, ds, ds_permute, modifiers, smem};
+use crate::exec::{buffer, ds, ds_permute, modifiers, smem};
 use crate::memory::Addresses;
 use crate::observe::class::AddressingKind;
 use crate::report::access::{AccessKind, MemorySpace};
@@ -221,12 +222,12 @@ impl Finder<'_> {
                 self.add_to_lds(flat_base(w, i), size);
             }
             AddressingKind::Scratch(access, size) => {
-                let at = address::scratch_offsets(w, i).map(u64::from);
+                let at = scratch_offsets(w, i).map(u64::from);
                 self.lanes(MemorySpace::Scratch, access, size, self.exec, at);
                 self.add_if_to_lds(access, size, flat_base);
             }
             AddressingKind::ScratchToLds(size) => {
-                let at = address::scratch_offsets(w, i).map(u64::from);
+                let at = scratch_offsets(w, i).map(u64::from);
                 self.lanes(MemorySpace::Scratch, AccessKind::Read, size, self.exec, at);
                 self.add_to_lds(flat_base(w, i), size);
             }
@@ -326,7 +327,7 @@ impl Finder<'_> {
     }
 
     fn flat(&mut self, access: AccessKind, size: u32) {
-        let at = address::wide(self.w, self.i);
+        let at = InPair(self.i).all(self.w);
         let targets: [FlatTarget; LANES] = std::array::from_fn(|lane| FlatTarget::of(at.at(lane)));
         let (mut lds, mut scratch) = (0, 0);
         for (lane, target) in targets.iter().enumerate() {
@@ -365,12 +366,12 @@ impl Finder<'_> {
 
 fn global_addresses(w: &Wave, i: &Inst) -> [u64; LANES] {
     if i.row.is(BY_LANE) {
-        let at = address::by_lane(w, i);
+        let at = ByLane(i).all(w);
         std::array::from_fn(|lane| at.at(lane))
     } else if i.sdst == NONE {
-        address::wide(w, i).0
+        InPair(i).all(w).0
     } else {
-        let at = address::based(w, i);
+        let at = Offsets(i).all(w);
         std::array::from_fn(|lane| at.at(lane))
     }
 }

@@ -176,6 +176,9 @@ impl Gws {
     /// Keeps the counters that kernels have set for the next dispatch. Called when the dispatch has ended.
     pub(crate) fn keep(&self) {
         let resources = lock(&self.resources);
+        if resources.is_empty() {
+            return;
+        }
         for (kept, r) in lock(&self.kept).iter_mut().zip(resources.iter()) {
             if r.is_kept {
                 *kept = Some(r.counter);
