@@ -343,17 +343,6 @@ impl Wave {
         self.r.v_mut(index)
     }
 
-    /// Returns sixteen lanes of a vector register other than the first, from `first` on. Lanes that the register doesn't have
-    /// are any numbers.
-    #[inline(always)]
-    pub(crate) fn window(&self, index: u16, first: isize) -> [u32; CHUNK] {
-        let all: &[u32; VROWS * LANES] = bytemuck::must_cast_ref(&self.r.v);
-        let at = ((index as usize & (VROWS - 1)) * LANES).wrapping_add_signed(first).min(all.len() - CHUNK);
-        let mut out = [0; CHUNK];
-        out.copy_from_slice(&all[at..at + CHUNK]);
-        out
-    }
-
     /// Returns a 32-bit scalar or constant.
     #[inline(always)]
     pub(crate) fn s32(&self, index: u16) -> u32 {
