@@ -6,24 +6,25 @@ use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{
-    Forms, Word, active_chunks, all, any, but_portable, collect, load, ones, scalar, store,
+    Forms, Word, active_chunks, all, but_portable, collect, load, ones, scalar, set_lane, source, store,
+    vector_of,
 };
 use crate::exec::level::{Columns, columns, same, two_columns};
-use crate::state::wave::{CHUNK, Lanes, Regs, Wave, expand};
+use crate::state::wave::{CHUNK, Mode, Regs, Wave, expanded, lanes_of};
 
 /// A value for `SCALAR`: which sources are scalars is determined when the instruction executes.
 const ANY: u8 = 8;
 
-/// Returns one chunk of lanes of source `n`. If bit `n` of `SCALAR` is set, the source is the scalar `s`.
+/// Returns the vector register of source `n`, which has no meaning if bit `n` of `SCALAR` is set.
 #[inline(always)]
-fn operand<T: Word, const SCALAR: u8>(r: &Regs, i: &Inst, n: usize, c: usize, s: T) -> [T; CHUNK] {
-    if SCALAR == ANY {
-        any::<T, false>(r, i, n, c)
-    } else if SCALAR >> n & 1 != 0 {
-        [s; CHUNK]
-    } else {
-        load(r, i.src[n], c)
-    }
+fn register_of<T: Word, const SCALAR: u8>(w: &mut Wave, i: &Inst, n: usize) -> u16 {
+    if SCALAR == ANY { vector_of::<T>(w, i, n) } else { i.src[n] }
+}
+
+/// Returns one chunk of lanes of source `n`, which is register `at`. If bit `n` of `SCALAR` is set, the source is the scalar `s`.
+#[inline(always)]
+fn operand<T: Word, const SCALAR: u8>(r: &Regs, at: u16, n: usize, c: usize, s: T) -> [T; CHUNK] {
+    if SCALAR >> n & 1 != 0 { [s; CHUNK] } else { load(r, at, c) }
 }
 
 /// An addition or subtraction that returns a carry or borrow. With `IN` it also takes one.
@@ -92,18 +93,17 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { 0 };
-        let mut carries = Lanes::ZERO;
-        if O::IN {
-            expand(w.s64(i.src[2]), &mut carries);
-        }
+        let at = [register_of::<u32, SCALAR>(w, i, 0), register_of::<u32, SCALAR>(w, i, 1)];
+        let carries = if O::IN { w.s64(i.src[2]) } else { 0 };
         let mut mask = 0;
         active_chunks!(w, MASKED, r, mask_of_lanes, c => {
-            let a = operand::<_, SCALAR>(r, i, 0, c, sa);
-            let b = operand::<_, SCALAR>(r, i, 1, c, sb);
+            let a = operand::<_, SCALAR>(r, at[0], 0, c, sa);
+            let b = operand::<_, SCALAR>(r, at[1], 1, c, sb);
+            let carry = if O::IN { expanded(carries, c) } else { [0; CHUNK] };
             let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
             for j in 0..CHUNK {
-                let carry = carries.0[c][j];
-                (d[j], flags[j]) = if CLAMP { O::clamped(a[j], b[j], carry) } else { O::f(a[j], b[j], carry) };
+                (d[j], flags[j]) =
+                    if CLAMP { O::clamped(a[j], b[j], carry[j]) } else { O::f(a[j], b[j], carry[j]) };
             }
             mask |= collect(c, flags);
             store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
@@ -132,14 +132,15 @@ impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { 0 };
-        let mut pick = Lanes::ZERO;
-        expand(w.s64(i.src[2]), &mut pick);
+        let at = [register_of::<u32, SCALAR>(w, i, 0), register_of::<u32, SCALAR>(w, i, 1)];
+        let picked = w.s64(i.src[2]);
         active_chunks!(w, MASKED, r, mask, c => {
-            let a = operand::<_, SCALAR>(r, i, 0, c, sa);
-            let b = operand::<_, SCALAR>(r, i, 1, c, sb);
+            let a = operand::<_, SCALAR>(r, at[0], 0, c, sa);
+            let b = operand::<_, SCALAR>(r, at[1], 1, c, sb);
+            let pick = expanded(picked, c);
             let mut d = [0u32; CHUNK];
             for j in 0..CHUNK {
-                d[j] = b[j] & pick.0[c][j] | a[j] & !pick.0[c][j];
+                d[j] = b[j] & pick[j] | a[j] & !pick[j];
             }
             store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
@@ -165,10 +166,11 @@ pub(crate) trait OpFlag {
     /// Whether denormals are flushed as the mode says.
     const FLUSHES: bool = false;
     fn f(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, u32);
-    /// Computes the result of `f` faster, if its flag is not set and the second number returned is 0.
+    /// Computes `f` faster, if the third number returned is 0. If it is not, `f` is called.
     #[inline(always)]
-    fn fast(_: Self::A, _: Self::A, _: Self::C) -> (Self::D, u32) {
-        (Self::D::ZERO, 1)
+    fn fast(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, u32, u32) {
+        let (d, flag) = Self::f(a, b, c);
+        (d, flag, 0)
     }
 }
 
@@ -230,32 +232,62 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
         let sa = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { O::A::ZERO };
         let sc = if SCALAR & 4 != 0 { scalar(&w.r, i.src[2]) } else { O::C::ZERO };
-        let m = w.mode;
-        let flushes = O::FLUSHES && !m.is_default_float();
+        let at = [
+            register_of::<O::A, SCALAR>(w, i, 0),
+            register_of::<O::A, SCALAR>(w, i, 1),
+            register_of::<O::C, SCALAR>(w, i, 2),
+        ];
+        let (m, exec) = (w.mode, w.exec());
+        if O::FLUSHES && !m.is_default_float() {
+            let mask = Self::lanes(&mut w.r, m, i, exec);
+            w.set_mask(i.sdst, mask);
+            return Flow::Next;
+        }
         let mut mask = 0;
         active_chunks!(w, MASKED, r, mask_of_lanes, c => {
-            let mut a = operand::<_, SCALAR>(r, i, 0, c, sa);
-            let mut b = operand::<_, SCALAR>(r, i, 1, c, sb);
-            let mut e = operand::<_, SCALAR>(r, i, 2, c, sc);
-            let (mut d, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
+            let a = operand::<_, SCALAR>(r, at[0], 0, c, sa);
+            let b = operand::<_, SCALAR>(r, at[1], 1, c, sb);
+            let e = operand::<_, SCALAR>(r, at[2], 2, c, sc);
+            let (mut d, mut flags, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK], [0; CHUNK]);
             for j in 0..CHUNK {
-                (d[j], unsure[j]) = O::fast(a[j], b[j], e[j]);
+                (d[j], flags[j], unsure[j]) = O::fast(a[j], b[j], e[j]);
             }
-            if flushes || unsure.iter().fold(0, |any, one| any | one) != 0 {
-                let mut flags = [0; CHUNK];
+            if unsure.iter().fold(0, |any, one| any | one) == 0 {
+                mask |= collect(c, flags);
+                store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
+            } else {
+                let (mut d, mut flags) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
                 for j in 0..CHUNK {
-                    if flushes {
-                        (a[j], b[j], e[j]) = (a[j].flush(m, false), b[j].flush(m, false), e[j].flush(m, false));
-                    }
                     (d[j], flags[j]) = O::f(a[j], b[j], e[j]);
-                    d[j] = if flushes { d[j].flush(m, true) } else { d[j] };
                 }
                 mask |= collect(c, flags);
+                store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
             }
-            store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
         });
-        w.set_mask(i.sdst, mask & w.exec());
+        w.set_mask(i.sdst, mask & exec);
         Flow::Next
+    }
+}
+
+impl<O: OpFlag, const SCALAR: u8> FlagLanes<O, SCALAR> {
+    /// Executes the operation in some lanes, in any mode, and returns their flags.
+    #[cold]
+    #[inline(never)]
+    fn lanes(r: &mut Regs, m: Mode, i: &Inst, lanes: u64) -> u64 {
+        let mut mask = 0;
+        for l in lanes_of(lanes) {
+            let (a, b): (O::A, O::A) = (source(r, i, 0, l), source(r, i, 1, l));
+            let c: O::C = source(r, i, 2, l);
+            let (a, b, c) = if O::FLUSHES {
+                (a.flush(m, false), b.flush(m, false), c.flush(m, false))
+            } else {
+                (a, b, c)
+            };
+            let (d, flag) = O::f(a, b, c);
+            set_lane(r, i.dst, l, if O::FLUSHES { d.flush(m, true) } else { d });
+            mask |= u64::from(is_set(flag)) << l;
+        }
+        mask
     }
 }
 

@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Forms, Op1, Word, active_chunks, all, any, store};
+use crate::exec::lanes::{Forms, Op1, Word, active_chunks, all, load, store, vector_of};
 use crate::exec::level::two_columns;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Half, to_integer};
@@ -108,8 +108,9 @@ impl<O: Op1<A = u32, D = f32>> Exec for CvtPkF32<O> {
     #[inline(always)]
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
+        let at = vector_of::<u32>(w, i, 0);
         active_chunks!(w, MASKED, r, mask, c => {
-            let a = any::<u32, false>(r, i, 0, c);
+            let a: [u32; CHUNK] = load(r, at, c);
             let (mut low, mut high) = ([0.0; CHUNK], [0.0; CHUNK]);
             for j in 0..CHUNK {
                 (low[j], high[j]) = (O::f(m, a[j]), O::f(m, a[j] >> 8));

@@ -152,8 +152,8 @@ impl<T: Divide> OpFlag for DivScale<T> {
         (if indefinite { T::INDEFINITE.negate() } else { value }, ones(flag))
     }
     #[inline(always)]
-    fn fast(value: T, denominator: T, numerator: T) -> (T, u32) {
-        (value, u32::from(value.is_nan() | !T::is_unscaled(denominator, numerator)))
+    fn fast(value: T, denominator: T, numerator: T) -> (T, u32, u32) {
+        (value, 0, u32::from(value.is_nan() | !T::is_unscaled(denominator, numerator)))
     }
 }
 
@@ -179,7 +179,7 @@ impl<T: Divide> Exec for DivFmas<T> {
             fused::<T>(w, i);
         }
         for l in lanes_of(apart) {
-            set_lane(w, i.dst, l, results[l]);
+            set_lane(&mut w.r, i.dst, l, results[l]);
         }
         Flow::Next
     }
@@ -203,7 +203,7 @@ fn fused<T: Divide>(w: &mut Wave, i: &Inst) {
 /// Computes one lane's fused multiply-add in any mode, and scales it back if it is `scaled`.
 fn fused_scaled<T: Divide>(w: &Wave, i: &Inst, l: usize, scaled: bool) -> T {
     let m = w.mode;
-    let source = |n: usize| crate::exec::lanes::lane::<T>(w, i.src[n], false, l);
+    let source = |n: usize| crate::exec::lanes::lane::<T>(&w.r, i.src[n], false, l);
     let (a, b, c) = (source(0), source(1), source(2));
     let one = (1 << (T::FORMAT.exponent - 1)) - 1;
     let power = if c.field() > one { T::SCALE } else { -T::SCALE };

@@ -9,18 +9,19 @@ use super::arith::{
     Min3, MinMax, Minimum, Minimum3, MinimumMaximum, Mul, PkFmacF16, Rndne, Sub, Subrev, Trunc,
 };
 use super::convert::{
-    CvtF16I16, CvtF16U16, CvtI16F16, CvtNormI16F16, CvtNormU16F16, CvtU16F16, FrexpExpI16F16, FrexpMant,
-    LdexpF16,
+    CvtF16F32, CvtF16I16, CvtF16U16, CvtF32F16, CvtI16F16, CvtNormI16F16, CvtNormU16F16, CvtU16F16,
+    FrexpExpI16F16, FrexpMant, LdexpF16,
 };
 use super::transcendental::{RcpF16, SqrtF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{
-    Each1, Each2, Each3, Forms, Op2, SOURCE_HALVES, active_chunks, all, any, by_exec, half_written,
-    is_scalar, store,
+    Each1, Each2, Each3, Forms, Op2, SOURCE_HALVES, active_chunks, all, by_exec, half_written, load,
+    load_each, ones, store, vector_of, vectors_of,
 };
 use crate::exec::level::{Columns, with_f16c};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, to_integer};
+use crate::exec::operand::temp;
 use crate::exec::packed::{Packed, Select, halves, slow_halves, unit};
 use crate::state::wave::{CHUNK, Mode, Wave};
 
@@ -182,16 +183,19 @@ impl HalfOp for Fma<Half> {
     #[inline(always)]
     fn chunk<V: Conversion>(_: Mode, [a, b, c]: [[u16; CHUNK]; 3]) -> [u16; CHUNK] {
         let (a, b, c) = (V::widen(a), V::widen(b), V::widen(c));
-        // The sum is within half a unit in f32's last place. If the numbers a unit above and below it give the same f16, so
-        // does the exact sum between them.
-        let (mut above, mut below) = ([0.0; CHUNK], [0.0; CHUNK]);
+        // A sum that is rounded to an f32 and then to an f16 is wrong only if the first is halfway between two f16: then the thirteen
+        // bits that an f16 doesn't have are a one and zeros, or the f16 is denormal.
+        let (mut sum, mut unsure) = ([0.0; CHUNK], [0; CHUNK]);
         for j in 0..CHUNK {
-            let sum = a[j].mul_add(b[j], c[j]);
-            (above[j], below[j]) = (sum * (1.0 + f32::EPSILON), sum * (1.0 - f32::EPSILON));
+            sum[j] = a[j].mul_add(b[j], c[j]);
         }
-        let (above, below) = (V::narrow(above), V::narrow(below));
-        if agree(&above, &below) {
-            return above;
+        for j in 0..CHUNK {
+            let bits = sum[j].to_bits();
+            let is_denormal = (bits << 1).wrapping_sub(1) < LEAST_NORMAL_HALF * 2 - 1;
+            unsure[j] = ones((bits << 19 == 1 << 31) | is_denormal);
+        }
+        if unsure.iter().fold(0, |any, one| any | one) == 0 {
+            return V::narrow(sum);
         }
         let mut d = [0.0; CHUNK];
         for j in 0..CHUNK {
@@ -200,6 +204,9 @@ impl HalfOp for Fma<Half> {
         V::narrow(d)
     }
 }
+
+/// 2^-14 as an f32. Lesser f16 are denormal.
+const LEAST_NORMAL_HALF: u32 = (127 - 14) << 23;
 
 /// Returns whether two chunks are the same. Comparing them as arrays would store them, and wait for that.
 #[inline(always)]
@@ -413,54 +420,63 @@ impl<O: HalfOp> Exec for HalfLanes<O> {
             return O::Each::exec(w, cx, i);
         }
         let (to, kept) = half_written(i);
+        let mut at = [0; 3];
+        for n in 0..O::SOURCES {
+            at[n] = low_halves(w, i, n, n < O::FLOATS);
+        }
         by_exec!(w, MASKED => {
-            for c in w.chunks().step_by(2) {
+            let chunks = w.chunks();
+            let (r, mask) = (&mut *w.r, &*w.mask);
+            for c in chunks.step_by(2) {
                 let mut x = [[0; CHUNK]; 3];
                 for n in 0..O::SOURCES {
-                    x[n] = two_chunks(w, i, n, c, n < O::FLOATS);
+                    let (low, high) = (r.v(at[n]).0[c], r.v(at[n]).0[c + 1]);
+                    for j in 0..CHUNK {
+                        x[n][j] = low[j] & 0xffff | high[j] << 16;
+                    }
                 }
                 let d: [u32; CHUNK] = bytemuck::must_cast(both::<O>(m, x));
                 let (mut low, mut high) = (d, d);
                 for j in 0..CHUNK {
-                    (low[j], high[j]) = ((d[j] & 0xffff) << to, d[j] >> 16 << to);
+                    (low[j], high[j]) = (d[j] & 0xffff, d[j] >> 16);
                 }
-                if kept != 0 {
-                    let old = [w.v(i.dst).0[c], w.v(i.dst).0[c + 1]];
+                if kept == 0 {
+                    store::<_, MASKED>(r, mask, i.dst, c, &low);
+                    store::<_, MASKED>(r, mask, i.dst, c + 1, &high);
+                } else {
+                    let old = [r.v(i.dst).0[c], r.v(i.dst).0[c + 1]];
                     for j in 0..CHUNK {
-                        low[j] |= old[0][j] & kept;
-                        high[j] |= old[1][j] & kept;
+                        low[j] = low[j] << to | old[0][j] & kept;
+                        high[j] = high[j] << to | old[1][j] & kept;
                     }
+                    store::<_, MASKED>(r, mask, i.dst, c, &low);
+                    store::<_, MASKED>(r, mask, i.dst, c + 1, &high);
                 }
-                store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c, &low);
-                store::<_, MASKED>(&mut w.r, &w.mask, i.dst, c + 1, &high);
             }
         });
         Flow::Next
     }
 }
 
-/// Returns the halves of source `n` that [`SOURCE_HALVES`] says, with the signs that [`any`] describes if it is a float: those of
-/// chunk `c` in the low halves of dwords, and those of the next chunk in the high ones.
+/// Returns the vector register whose low halves are source `n`, with the half that [`SOURCE_HALVES`] says and, if it is a float, the signs
+/// that [`Inst::imm`] says: the source's temporary register, unless the source is a low half in a vector register as it is.
 #[inline(always)]
-fn two_chunks(w: &Wave, i: &Inst, n: usize, c: usize, float: bool) -> [u32; CHUNK] {
-    let mut out = [0; CHUNK];
-    let from = 16 * (i.imm >> (SOURCE_HALVES + n as u32) & 1);
-    if is_scalar(i, n as u32) {
-        let half = w.s32(i.src[n]) >> from & 0xffff;
-        out = [half | half << 16; CHUNK];
-    } else {
-        let (low, high) = (w.v(i.src[n]).0[c], w.v(i.src[n]).0[c + 1]);
-        for j in 0..CHUNK {
-            out[j] = low[j] >> from & 0xffff | high[j] >> from << 16;
-        }
+fn low_halves(w: &mut Wave, i: &Inst, n: usize, float: bool) -> u16 {
+    let is_high = i.imm >> (SOURCE_HALVES + n as u32) & 1;
+    let (neg, abs) = if float { (i.imm >> n & 1, i.imm >> (n + 3) & 1) } else { (0, 0) };
+    let from = vector_of::<u32>(w, i, n);
+    if is_high | neg | abs == 0 {
+        return from;
     }
-    if float {
-        let (keep, flip) = (!((i.imm >> (n + 3) & 1) * 0x8000_8000), (i.imm >> n & 1) * 0x8000_8000);
-        for v in &mut out {
-            *v = *v & keep ^ flip;
+    let (shift, keep, flip) = (16 * is_high, !(abs << 15), neg << 15);
+    for c in w.chunks() {
+        let mut x = w.v(from).0[c];
+        for v in &mut x {
+            *v = *v >> shift & keep ^ flip;
         }
+        w.v_mut(temp(n)).0[c] = x;
     }
-    out
+    temp(n)
 }
 
 /// Executes an operation on both halves of dwords, at levels with F16C; `P` in other modes.
@@ -512,8 +528,9 @@ impl Exec for PkFmac {
         if !m.is_default_float() {
             return Each3::<PkFmacF16>::exec(w, cx, i);
         }
+        let at = vectors_of::<u32, 3>(w, i);
         active_chunks!(w, MASKED, r, mask, c => {
-            let x = [any::<u32, false>(r, i, 0, c), any::<u32, false>(r, i, 1, c), any::<u32, false>(r, i, 2, c)];
+            let x = load_each(r, at, c);
             let d: [u32; CHUNK] = bytemuck::must_cast(both::<Fma<Half>>(m, x));
             store::<_, MASKED>(r, mask, i.dst, c, &d);
         });
@@ -537,8 +554,9 @@ impl<O: Op2, const ZERO: bool> Exec for CvtPk<O, ZERO> {
         if !w.mode.is_default_float() {
             return Each2::<O>::exec(w, cx, i);
         }
+        let at = vectors_of::<f32, 2>(w, i);
         active_chunks!(w, MASKED, r, mask, c => {
-            let (a, b) = (any::<f32, false>(r, i, 0, c), any::<f32, false>(r, i, 1, c));
+            let [a, b] = load_each(r, at, c);
             let (low, high) = (narrow::<ZERO>(a), narrow::<ZERO>(b));
             let mut d = [0; CHUNK];
             for j in 0..CHUNK {
@@ -553,4 +571,36 @@ impl<O: Op2, const ZERO: bool> Exec for CvtPk<O, ZERO> {
 #[inline(always)]
 fn narrow<const ZERO: bool>(x: [f32; CHUNK]) -> [u16; CHUNK] {
     if ZERO { F16c::truncate(x) } else { F16c::narrow(x) }
+}
+
+/// Declares executors of conversions of chunks of one source at levels with F16C, and their forms; `$O` is for other modes and levels.
+macro_rules! converted {
+    ($($(#[$doc:meta])* $name:ident, $FORMS:ident: $O:ident($A:ty), |$a:ident| $e:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
+
+        impl Exec for $name {
+            #[inline(always)]
+            fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+                if !w.mode.is_default_float() {
+                    return Each1::<$O>::exec(w, cx, i);
+                }
+                let at = vector_of::<$A>(w, i, 0);
+                active_chunks!(w, MASKED, r, mask, c => {
+                    let $a: [$A; CHUNK] = load(r, at, c);
+                    store::<_, MASKED>(r, mask, i.dst, c, &$e);
+                });
+                Flow::Next
+            }
+        }
+
+        pub(crate) const $FORMS: Forms = &all(with_f16c::<Each1<$O>, $name>());
+    )*};
+}
+
+converted! {
+    /// Executes `v_cvt_f32_f16` at levels with F16C.
+    Widen, CVT_F32_F16: CvtF32F16(u16), |a| F16c::widen(a);
+    /// Executes `v_cvt_f16_f32` at levels with F16C.
+    Narrow, CVT_F16_F32: CvtF16F32(f32), |a| F16c::narrow(a);
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use amdgpu_isa::{Isa, Row, Target, WaveSize};
 
-use super::operand::{Dpp, ResultModifier, SourceModifier};
+use super::dpp::Dpp;
+use super::operand::{ResultModifier, SourceModifier};
 use crate::exec::notices::Notices;
 use crate::memory::View;
 use crate::memory::lds::Lds;
@@ -184,7 +185,14 @@ pub(crate) struct ModifierInst {
     pub(crate) second: Option<Inst>,
     /// The operation writes EXEC.
     pub(crate) writes_exec: bool,
-    /// A source is VCCZ or EXECZ, whose values in [`Regs::s`](crate::state::wave::Regs::s) are not kept up to date.
+    /// The scalars that are prepared first.
+    pub(crate) scalars: Option<PreparedScalars>,
+}
+
+/// The scalars of an instruction that [`Regs::s`](crate::state::wave::Regs::s) doesn't have, or not up to date.
+#[derive(Clone, Copy)]
+pub(crate) struct PreparedScalars {
+    /// A source is VCCZ or EXECZ.
     pub(crate) zero_flags: bool,
     /// The constants of the sources that did not fit into the constant pool; they are copied to
     /// [`spill`](super::operand::spill).
@@ -201,8 +209,7 @@ impl ModifierInst {
             dpp: None,
             second: None,
             writes_exec: false,
-            zero_flags: false,
-            spilled: [None; 3],
+            scalars: None,
         }
     }
 }

@@ -12,7 +12,8 @@ use amdgpu_isa::flags::EXEC_OUT;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::level::{Columns, columns, same, two_columns};
-use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Regs, Wave, lanes_of};
+use crate::exec::operand::temp;
+use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Regs, Wave, expand, lanes_of};
 
 /// A value that one lane holds in one or two dwords.
 pub(crate) trait Word: Copy {
@@ -246,20 +247,20 @@ pub(crate) trait OpCmp {
 
 /// Returns one lane's value of an operand.
 #[inline(always)]
-pub(crate) fn lane<T: Word>(w: &Wave, index: u16, scalar: bool, lane: usize) -> T {
+pub(crate) fn lane<T: Word>(r: &Regs, index: u16, scalar: bool, lane: usize) -> T {
     let at = |n: u16| {
         let index = index.wrapping_add(n);
-        if scalar { w.s32(index) } else { w.v(index).flat()[lane] }
+        if scalar { r.s32(index) } else { r.v(index).flat()[lane] }
     };
     T::new(at(0), if T::WIDE { at(1) } else { 0 })
 }
 
 /// Stores one lane's result.
 #[inline(always)]
-pub(crate) fn set_lane<T: Word>(w: &mut Wave, index: u16, lane: usize, value: T) {
-    w.v_mut(index).flat_mut()[lane] = value.lo();
+pub(crate) fn set_lane<T: Word>(r: &mut Regs, index: u16, lane: usize, value: T) {
+    r.v_mut(index).flat_mut()[lane] = value.lo();
     if T::WIDE {
-        w.v_mut(index.wrapping_add(1)).flat_mut()[lane] = value.hi();
+        r.v_mut(index.wrapping_add(1)).flat_mut()[lane] = value.hi();
     }
 }
 
@@ -277,12 +278,12 @@ pub(crate) const KEEPS_HALF: u32 = 1 << 9;
 pub(crate) const TO_HIGH_HALF: u32 = 1 << 10;
 
 /// Returns one lane's value of source `n`, from the half of the register that [`SOURCE_HALVES`] says, with the sign modifiers that
-/// [`any`] describes.
+/// [`load_source`] describes.
 #[inline(always)]
-fn source<T: Word>(w: &Wave, i: &Inst, n: usize, l: usize) -> T {
-    let v: T = lane(w, i.src[n], is_scalar(i, n as u32), l);
+pub(crate) fn source<T: Word>(r: &Regs, i: &Inst, n: usize, l: usize) -> T {
+    let v: T = lane(r, i.src[n], is_scalar(i, n as u32), l);
     let high = i.imm >> (SOURCE_HALVES + n as u32) & 1 != 0;
-    let v = if high { T::new(lane::<u32>(w, i.src[n], is_scalar(i, n as u32), l) >> 16, 0) } else { v };
+    let v = if high { T::new(lane::<u32>(r, i.src[n], is_scalar(i, n as u32), l) >> 16, 0) } else { v };
     v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1)
 }
 
@@ -295,12 +296,12 @@ pub(crate) fn half_written(i: &Inst) -> (u32, u32) {
 
 /// Stores one lane's result, to the half of the register that [`half_written`] says if it is one.
 #[inline(always)]
-fn set_result<T: Word>(w: &mut Wave, i: &Inst, l: usize, value: T) {
+fn set_result<T: Word>(r: &mut Regs, i: &Inst, l: usize, value: T) {
     if i.imm & KEEPS_HALF == 0 {
-        return set_lane(w, i.dst, l, value);
+        return set_lane(r, i.dst, l, value);
     }
     let (to, kept) = half_written(i);
-    let dword = &mut w.v_mut(i.dst).flat_mut()[l];
+    let dword = &mut r.v_mut(i.dst).flat_mut()[l];
     *dword = *dword & kept | (value.lo() & 0xffff) << to;
 }
 
@@ -313,8 +314,8 @@ impl<O: OpCmp, const X: bool> EachCmp<O, X> {
         let m = w.mode;
         let mut mask = 0;
         for l in lanes_of(w.exec()) {
-            let a: O::A = lane(w, i.src[0], is_scalar(i, 0), l);
-            let b: O::B = lane(w, i.src[1], is_scalar(i, 1), l);
+            let a: O::A = lane(&w.r, i.src[0], is_scalar(i, 0), l);
+            let b: O::B = lane(&w.r, i.src[1], is_scalar(i, 1), l);
             let (a, b) = if O::FLUSHES { (a.flush(m, false), b.flush(m, false)) } else { (a, b) };
             mask |= u64::from(O::f(m, a, b)) << l;
         }
@@ -333,16 +334,62 @@ impl<O: OpCmp, const X: bool> Exec for EachCmp<O, X> {
     }
 }
 
-/// Returns one chunk of lanes of source `n`, which may be a vector or a scalar. With `SIGNS`, bits 3 to 5 of
-/// `Inst::imm` say of which sources to take the magnitude, and bits 0 to 2 which to negate after that.
+/// Returns the vector register of source `n`: if the source is a scalar, the source's temporary register, to which it is copied. A loop
+/// over chunks that chose between the two itself would keep the sixteen lanes that it chose in memory.
 #[inline(always)]
-pub(crate) fn any<T: Word, const SIGNS: bool>(r: &Regs, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
-    let v = if is_scalar(i, n as u32) { [scalar(r, i.src[n]); CHUNK] } else { load(r, i.src[n], c) };
+pub(crate) fn vector_of<T: Word>(w: &mut Wave, i: &Inst, n: usize) -> u16 {
+    if !is_scalar(i, n as u32) {
+        return i.src[n];
+    }
+    let to = temp(n);
+    for d in 0..if T::WIDE { 2 } else { 1 } {
+        *w.v_mut(to + d) = splat(w.s32(i.src[n].wrapping_add(d)));
+    }
+    to
+}
+
+/// Returns [`vector_of`] of the first `N` sources.
+#[inline(always)]
+pub(crate) fn vectors_of<T: Word, const N: usize>(w: &mut Wave, i: &Inst) -> [u16; N] {
+    let mut at = [0; N];
+    for n in 0..N {
+        at[n] = vector_of::<T>(w, i, n);
+    }
+    at
+}
+
+/// Loads one chunk of lanes of each of some vector operands.
+#[inline(always)]
+pub(crate) fn load_each<T: Word, const N: usize>(r: &Regs, at: [u16; N], c: usize) -> [[T; CHUNK]; N] {
+    let mut out = [[T::ZERO; CHUNK]; N];
+    for n in 0..N {
+        out[n] = load(r, at[n], c);
+    }
+    out
+}
+
+/// Returns one chunk of lanes of source `n`, which is register `at`. With `SIGNS`, bits 3 to 5 of [`Inst::imm`] say of which sources to
+/// take the magnitude, and bits 0 to 2 which to negate after that.
+#[inline(always)]
+fn load_source<T: Word, const SIGNS: bool>(r: &Regs, i: &Inst, n: usize, at: u16, c: usize) -> [T; CHUNK] {
+    let mut v: [T; CHUNK] = load(r, at, c);
     if SIGNS {
         let (neg, abs) = (i.imm >> n & 1, i.imm >> (n + 3) & 1);
-        v.map(|v: T| v.signed(abs, neg))
+        for j in 0..CHUNK {
+            v[j] = v[j].signed(abs, neg);
+        }
+    }
+    v
+}
+
+/// Returns one chunk of lanes of source `n`, which may be a vector or a scalar, with the signs that [`load_source`] describes.
+#[inline(always)]
+fn source_chunk<T: Word>(r: &Regs, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
+    if is_scalar(i, n as u32) {
+        let v: T = scalar(r, i.src[n]);
+        [v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1); CHUNK]
     } else {
-        v
+        load_source::<T, true>(r, i, n, i.src[n], c)
     }
 }
 
@@ -358,8 +405,9 @@ impl<O: OpCmp> Exec for CmpAny<O> {
             return if x { EachCmp::<O, true>::run(w, i) } else { EachCmp::<O, false>::run(w, i) };
         }
         let mut mask = 0;
+        let at = [vector_of::<O::A>(w, i, 0), vector_of::<O::B>(w, i, 1)];
         for c in w.chunks() {
-            let (a, b) = (any::<O::A, false>(&w.r, i, 0, c), any::<O::B, false>(&w.r, i, 1, c));
+            let (a, b): ([O::A; CHUNK], [O::B; CHUNK]) = (load(&w.r, at[0], c), load(&w.r, at[1], c));
             mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
         }
         mask &= w.exec();
@@ -475,32 +523,44 @@ macro_rules! lane_operations {
         /// Executes an operation lane by lane, in any mode, with any operands. The code is small and slow.
         pub(crate) struct $Each<O>(PhantomData<O>);
         impl<O: $Op> $Each<O> {
-            /// Computes one chunk with `f`.
-            #[cold]
-            #[inline(never)]
-            fn chunk(m: Mode, $($v: &[O::$Source; CHUNK]),*) -> [O::D; CHUNK] {
-                std::array::from_fn(|j| O::f(m, $($v[j]),*))
-            }
-
-            /// Computes one chunk with `fast`, or else with `f`.
+            /// Computes one chunk with `fast`. Returns 0 if all results are right; if not, [`chunk`](Self::chunk) has to compute them.
             #[inline(always)]
-            fn fast_chunk(m: Mode, $($v: [O::$Source; CHUNK]),*) -> [O::D; CHUNK] {
+            fn fast_chunk(m: Mode, $($v: [O::$Source; CHUNK]),*) -> ([O::D; CHUNK], u32) {
                 let (mut d, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
                 for j in 0..CHUNK {
                     (d[j], unsure[j]) = O::fast(m, $($v[j]),*);
                 }
-                if unsure.iter().fold(0, |any, one| any | one) == 0 { d } else { Self::chunk(m, $(&$v),*) }
+                (d, unsure.iter().fold(0, |any, one| any | one))
             }
 
+            /// Computes one chunk with `f`, and stores it to the lanes of `exec`. It loads the sources again: if it was given them, they
+            /// would be in memory, and not in the host's registers, also where it is not called.
             #[cold]
             #[inline(never)]
-            fn run(w: &mut Wave, i: &Inst) -> Flow {
-                let moded = O::FLOAT && !w.mode.is_default_float();
-                for l in lanes_of(w.exec()) {
-                    $(let $v = source(w, i, $n, l);)*
-                    let d = if moded { O::moded(w.mode, $($v),*) } else { O::f(w.mode, $($v),*) };
-                    set_result(w, i, l, d);
+            fn chunk(r: &mut Regs, m: Mode, i: &Inst, chunk: usize, exec: u64) {
+                $(let $v: [O::$Source; CHUNK] = source_chunk(r, i, $n, chunk);)*
+                let d = std::array::from_fn(|j| O::f(m, $($v[j]),*));
+                let mut mask = Lanes::ZERO;
+                expand(exec, &mut mask);
+                store::<_, true>(r, &mask, i.dst, chunk, &d);
+            }
+
+            /// Executes the operation in some lanes.
+            #[cold]
+            #[inline(never)]
+            fn lanes(r: &mut Regs, m: Mode, i: &Inst, lanes: u64) {
+                let moded = O::FLOAT && !m.is_default_float();
+                for l in lanes_of(lanes) {
+                    $(let $v = source(r, i, $n, l);)*
+                    let d = if moded { O::moded(m, $($v),*) } else { O::f(m, $($v),*) };
+                    set_result(r, i, l, d);
                 }
+            }
+
+            #[inline(always)]
+            fn run(w: &mut Wave, i: &Inst) -> Flow {
+                let lanes = w.exec();
+                Self::lanes(&mut w.r, w.mode, i, lanes);
                 Flow::Next
             }
         }
@@ -511,7 +571,7 @@ macro_rules! lane_operations {
             }
         }
 
-        /// Executes an operation with any operands. [`any`] describes `SIGNS`.
+        /// Executes an operation with any operands. [`load_source`] describes `SIGNS`.
         pub(crate) struct $Any<O, const SIGNS: bool>(PhantomData<O>);
         impl<O: $Op, const SIGNS: bool> Exec for $Any<O, SIGNS> {
             #[inline(always)]
@@ -520,10 +580,16 @@ macro_rules! lane_operations {
                 if O::FLOAT && !m.is_default_float() {
                     return $Each::<O>::run(w, i);
                 }
+                let at = [$(vector_of::<O::$Source>(w, i, $n)),*];
+                let exec = w.exec();
                 active_chunks!(w, MASKED, r, mask, chunk => {
-                    $(let $v = any::<_, SIGNS>(r, i, $n, chunk);)*
-                    let d = $Each::<O>::fast_chunk(m, $($v),*);
-                    store::<_, MASKED>(r, mask, i.dst, chunk, &d);
+                    $(let $v = load_source::<_, SIGNS>(r, i, $n, at[$n], chunk);)*
+                    let (d, unsure) = $Each::<O>::fast_chunk(m, $($v),*);
+                    if unsure == 0 {
+                        store::<_, MASKED>(r, mask, i.dst, chunk, &d);
+                    } else {
+                        $Each::<O>::chunk(r, m, i, chunk, exec);
+                    }
                 });
                 Flow::Next
             }
@@ -539,10 +605,15 @@ macro_rules! lane_operations {
                     return $Each::<O>::run(w, i);
                 }
                 $(let $v = if SCALAR >> $n & 1 != 0 { scalar(&w.r, i.src[$n]) } else { O::$Source::ZERO };)*
+                let exec = w.exec();
                 active_chunks!(w, MASKED, r, mask, chunk => {
                     $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { load(r, i.src[$n], chunk) };)*
-                    let d = $Each::<O>::fast_chunk(m, $($v),*);
-                    store::<_, MASKED>(r, mask, i.dst, chunk, &d);
+                    let (d, unsure) = $Each::<O>::fast_chunk(m, $($v),*);
+                    if unsure == 0 {
+                        store::<_, MASKED>(r, mask, i.dst, chunk, &d);
+                    } else {
+                        $Each::<O>::chunk(r, m, i, chunk, exec);
+                    }
                 });
                 Flow::Next
             }

@@ -20,6 +20,7 @@ pub(crate) mod cube;
 pub(crate) mod decode;
 pub(crate) mod descriptor;
 pub(crate) mod divide;
+pub(crate) mod dpp;
 pub(crate) mod ds;
 pub(crate) mod ds_permute;
 pub(crate) mod dual;

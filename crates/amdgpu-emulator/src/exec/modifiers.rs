@@ -8,51 +8,54 @@
 
 use amdgpu_isa::Ty;
 
-use crate::exec::inst::{Exec, ExecContext, Flow, Inst, ModifierInst};
+use crate::exec::dpp::{Dpp, permute};
+use crate::exec::inst::{Exec, ExecContext, Flow, Inst, PreparedScalars};
 use crate::exec::lanes::{by_exec, load, splat, store};
-use crate::exec::level::{Columns, two_columns};
+use crate::exec::level::{Columns, with_f16c};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
 use crate::exec::number::soft;
 use crate::exec::operand::{
-    Dpp, DwordPart, Moves, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, spill, temp,
+    DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, spill, temp,
 };
-use crate::state::wave::{CHUNK, Lanes, Mode, Wave, expand, sreg};
+use crate::state::wave::{CHUNK, Mode, Wave, sreg};
 
 /// Writes to [`Regs::s`](crate::state::wave::Regs::s) the scalars that operands use and that are not kept there: VCCZ,
 /// EXECZ and spilled constants.
-#[inline(always)]
-pub(crate) fn prepare_scalars(w: &mut Wave, ext: &ModifierInst) {
-    if ext.zero_flags {
+#[cold]
+pub(crate) fn prepare_scalars(w: &mut Wave, scalars: &PreparedScalars) {
+    if scalars.zero_flags {
         let (vccz, execz) = (w.vcc() == 0, w.exec() == 0);
         w.set_s32(sreg::VCCZ, u32::from(vccz));
         w.set_s32(sreg::EXECZ, u32::from(execz));
     }
-    for (n, value) in ext.spilled.iter().enumerate() {
+    for (n, value) in scalars.spilled.iter().enumerate() {
         if let Some(value) = value {
             w.set_s64(spill(n), *value);
         }
     }
 }
 
-/// Executes an instruction that has a [`ModifierInst`].
-pub(crate) struct Modified;
+/// Executes an instruction that has a [`ModifierInst`]; with `AVX2`, at levels that have it.
+pub(crate) struct Modified<const AVX2: bool>;
 
-pub(crate) const MODIFIED: Columns = two_columns::<Modified>();
+pub(crate) const MODIFIED: Columns = with_f16c::<Modified<false>, Modified<true>>();
 
-impl Exec for Modified {
+impl<const AVX2: bool> Exec for Modified<AVX2> {
     #[inline(always)]
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
         let Some(ext) = &i.ext else { return Flow::Next };
-        prepare_scalars(w, ext);
+        if let Some(scalars) = &ext.scalars {
+            prepare_scalars(w, scalars);
+        }
         let before = w.exec();
         let [first, second, third] = &ext.fixes;
         if let Some(fix) = first {
-            prepare(w, fix, ext.dpp.as_ref(), temp(0));
+            prepare::<AVX2>(w, fix, ext.dpp.as_ref(), temp(0));
         }
         for (n, fix) in [(1, second), (2, third)] {
             if let Some(fix) = fix {
-                prepare(w, fix, None, temp(n));
+                prepare::<AVX2>(w, fix, None, temp(n));
             }
         }
         // SAFETY: it was decoded for the same SIMD level as this instruction, which is executing, so the level is
@@ -71,13 +74,14 @@ impl Exec for Modified {
 /// Writes a source to the temporary register `to` and, if it has 64 bits, to the next one: moves it between lanes, selects
 /// the part, takes the magnitude, then negates.
 #[inline(always)]
-fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
+fn prepare<const AVX2: bool>(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
     let dwords = u16::from(fix.ty.dwords().min(2));
     let mut from = fix.from;
     if let (Some(dpp), Operand::Vector(v)) = (dpp, from) {
-        permute(w, dpp, dwords, v, to);
+        // SAFETY: `MODIFIED` sets `AVX2` at levels that have it only, and the decoder picks those that the host has.
+        unsafe { permute::<AVX2>(w, dpp, dwords, v, to) };
         from = Operand::Vector(to);
-        if !fix.abs && !fix.neg && fix.part == DwordPart::ALL {
+        if fix.is_plain() {
             return;
         }
     }
@@ -94,76 +98,20 @@ fn prepare(w: &mut Wave, fix: &SourceModifier, dpp: Option<&Dpp>, to: u16) {
         let part = if fix.signed { !0 } else { !0 >> down };
         let keep = if fix.abs { part & !sign } else { part };
         let flip = if fix.neg { sign } else { 0 };
+        // A loop, as `map` may be a function without the host's features.
         let changed = |x: u32| ((x << up) as i32 >> down) as u32 & keep ^ flip;
         match from {
             Operand::Vector(v) => {
                 for c in w.chunks() {
-                    w.v_mut(to + d).0[c] = w.v(v.wrapping_add(d)).0[c].map(changed);
+                    let mut x = w.v(v.wrapping_add(d)).0[c];
+                    for j in 0..CHUNK {
+                        x[j] = changed(x[j]);
+                    }
+                    w.v_mut(to + d).0[c] = x;
                 }
             }
             Operand::Scalar(s) => *w.v_mut(to + d) = splat(changed(w.s32(s.wrapping_add(d)))),
             Operand::None => {}
-        }
-    }
-}
-
-/// Moves the dwords from register `v` on between lanes, to those from register `to` on, and removes from EXEC the lanes that
-/// must not be written.
-#[inline(always)]
-fn permute(w: &mut Wave, dpp: &Dpp, dwords: u16, v: u16, to: u16) {
-    let exec = w.exec();
-    let has_all = exec == w.all || dpp.fetch_inactive;
-    let valid = if has_all { dpp.sources } else { dpp.moves.of_bits(exec) };
-    for d in 0..dwords {
-        move_lanes(w, &dpp.moves, v.wrapping_add(d), to + d);
-    }
-    if dpp.bound_ctrl && !has_all {
-        // Lanes whose source is inactive read 0.
-        let mut mask = Lanes::ZERO;
-        expand(valid, &mut mask);
-        for d in 0..dwords {
-            for (lane, mask) in w.v_mut(to + d).flat_mut().iter_mut().zip(mask.flat()) {
-                *lane &= mask;
-            }
-        }
-    }
-    w.set_exec(exec & dpp.enabled & if dpp.bound_ctrl { !0 } else { valid });
-}
-
-/// Moves register `v` between lanes, to register `to`. Lanes that read no lane become 0.
-#[inline(always)]
-fn move_lanes(w: &mut Wave, moves: &Moves, v: u16, to: u16) {
-    match moves {
-        Moves::Broadcast(rows) => {
-            for c in w.chunks() {
-                let value = w.v(v).flat().get(usize::from(rows[c])).copied().unwrap_or(0);
-                w.v_mut(to).0[c] = [value; CHUNK];
-            }
-        }
-        Moves::Mirror => {
-            for c in w.chunks() {
-                w.v_mut(to).0[c] = std::array::from_fn(|j| w.v(v).0[c][j ^ 15]);
-            }
-        }
-        Moves::HalfMirror => {
-            for c in w.chunks() {
-                w.v_mut(to).0[c] = std::array::from_fn(|j| w.v(v).0[c][j ^ 7]);
-            }
-        }
-        Moves::Shifts(shifts) => {
-            let mut v = v;
-            if v == 0 {
-                // A window of the first register may not begin before it.
-                v = temp(1);
-                *w.v_mut(v) = *w.v(0);
-            }
-            for (n, shift) in shifts.iter().enumerate().take_while(|(n, shift)| *n == 0 || shift.lanes != 0) {
-                for c in w.chunks() {
-                    let x = w.window(v, (CHUNK * c) as isize + isize::from(shift.by));
-                    let before = if n == 0 { [0; CHUNK] } else { w.v(to).0[c] };
-                    w.v_mut(to).0[c] = std::array::from_fn(|j| before[j] | x[j] & shift.mask.0[c][j]);
-                }
-            }
         }
     }
 }
@@ -192,8 +140,19 @@ fn finish(w: &mut Wave, post: &ResultModifier) {
             _ => {}
         }
     }
-    // The part of the result goes to its place in the dword, the rest of which is 0, the sign, or what it was.
     let part = post.part;
+    if part == DwordPart::ALL {
+        by_exec!(w, MASKED => {
+            for d in 0..u16::from(post.ty.dwords()) {
+                for c in w.chunks() {
+                    let v: [u32; CHUNK] = load(&w.r, TEMP_DST + d, c);
+                    store::<_, MASKED>(&mut w.r, &w.mask, post.dst.wrapping_add(d), c, &v);
+                }
+            }
+        });
+        return;
+    }
+    // The part of the result goes to its place in the dword, the rest of which is 0, the sign, or what it was.
     let (_, down) = part.shifts();
     let mask = !0 >> down << part.shift;
     let written = if post.rest == UnwrittenBits::Sign { !0 } else { mask };
@@ -202,12 +161,10 @@ fn finish(w: &mut Wave, post: &ResultModifier) {
         for d in 0..u16::from(post.ty.dwords()) {
             for c in w.chunks() {
                 let mut v: [u32; CHUNK] = load(&w.r, TEMP_DST + d, c);
-                if part != DwordPart::ALL {
-                    let old: [u32; CHUNK] = load(&w.r, post.dst, c);
-                    for j in 0..CHUNK {
-                        let placed = ((v[j] << down) as i32 >> down << part.shift) as u32;
-                        v[j] = placed & written | old[j] & kept;
-                    }
+                let old: [u32; CHUNK] = load(&w.r, post.dst, c);
+                for j in 0..CHUNK {
+                    let placed = ((v[j] << down) as i32 >> down << part.shift) as u32;
+                    v[j] = placed & written | old[j] & kept;
                 }
                 store::<_, MASKED>(&mut w.r, &w.mask, post.dst.wrapping_add(d), c, &v);
             }

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use super::halves::{HalfOp, agree, as_f32};
 use super::transcendental::{CosF16, ExpF16, LogF16, RsqF16, SinF16};
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Each1, Op1, SOURCE_HALVES, Word, active_chunks, any, half_written, store};
+use crate::exec::lanes::{Each1, Op1, SOURCE_HALVES, Word, active_chunks, half_written, store, vector_of};
 use crate::exec::number::half16::{Conversion, Half};
 use crate::state::wave::{CHUNK, Mode, Wave};
 
@@ -66,8 +66,14 @@ fn results<O: Op1<D = Half, A = Half>>() -> Box<Table> {
     results.try_into().unwrap_or_else(|_| unreachable!("there are 65,536 f16"))
 }
 
+/// Inlined, as a function would be given the chunks in memory, and the host's registers could not hold them where it is not called.
+#[inline(always)]
 fn look_up(table: &Table, x: [u16; CHUNK]) -> [u16; CHUNK] {
-    x.map(|x| table[usize::from(x)])
+    let mut d = [0; CHUNK];
+    for j in 0..CHUNK {
+        d[j] = table[usize::from(x[j])];
+    }
+    d
 }
 
 /// Looks up the results in the default mode. In others, it computes them.
@@ -81,9 +87,13 @@ impl<O: Tabled> Exec for TabledLanes<O> {
         }
         let table = O::table();
         let (from, (to, kept)) = (16 * (i.imm >> SOURCE_HALVES & 1), half_written(i));
+        let at = vector_of::<u32>(w, i, 0);
         active_chunks!(w, MASKED, r, mask, c => {
             let (neg, abs) = (i.imm & 1, i.imm >> 3 & 1);
-            let a = any::<u32, false>(r, i, 0, c).map(|a| Half((a >> from) as u16).signed(abs, neg).0);
+            let (x, mut a) = (r.v(at).0[c], [0; CHUNK]);
+            for j in 0..CHUNK {
+                a[j] = Half((x[j] >> from) as u16).signed(abs, neg).0;
+            }
             let (half, old) = (look_up(table, a), r.v(i.dst).0[c]);
             let mut d = [0; CHUNK];
             for j in 0..CHUNK {

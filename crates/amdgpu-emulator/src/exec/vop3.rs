@@ -2,7 +2,7 @@
 
 use crate::exec::bits::PermB32;
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{Each3, Forms, active_chunks, all, any, load, scalar, store};
+use crate::exec::lanes::{Each3, Forms, active_chunks, all, load, load_each, scalar, store, vectors_of};
 use crate::exec::level::{columns, with_f16c};
 use crate::state::wave::{CHUNK, LANES, Wave};
 
@@ -60,10 +60,11 @@ pub(crate) const MBCNT_HI: Forms =
 executors! {
     /// `v_perm_b32` at levels with AVX2; see [`PermB32`].
     Perm |w, _, i| {
+        let at = vectors_of::<u32, 3>(w, i);
         active_chunks!(w, MASKED, r, mask, chunk => {
-            let (a, b) = (any::<_, false>(r, i, 0, chunk), any::<_, false>(r, i, 1, chunk));
+            let [a, b, e] = load_each(r, at, chunk);
             // SAFETY: `PERM` has it at levels with AVX2 only, and the decoder picks those that the host has.
-            let d = unsafe { bytes_of(a, b, any::<_, false>(r, i, 2, chunk)) };
+            let d = unsafe { bytes_of(a, b, e) };
             store::<_, MASKED>(r, mask, i.dst, chunk, &d);
         });
         Flow::Next
@@ -189,10 +190,9 @@ executors! {
         let sums = sums ^ (sums & 0x0f) << 4;
         let k: [u32; 8] = std::array::from_fn(|n| (sums >> n & 1).wrapping_neg());
         let shifts: [u32; 3] = std::array::from_fn(|n| if HALF { 16 * (op_sel >> n & 1) } else { 0 });
+        let at = vectors_of::<u32, 3>(w, i);
         active_chunks!(w, MASKED, r, mask, c => {
-            let x: [u32; CHUNK] = any::<_, false>(r, i, 0, c);
-            let y: [u32; CHUNK] = any::<_, false>(r, i, 1, c);
-            let z: [u32; CHUNK] = any::<_, false>(r, i, 2, c);
+            let [x, y, z] = load_each::<u32, 3>(r, at, c);
             let old: [u32; CHUNK] = load(r, i.dst, c);
             let mut d = [0u32; CHUNK];
             for j in 0..CHUNK {

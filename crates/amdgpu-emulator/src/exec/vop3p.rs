@@ -3,19 +3,22 @@
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst, executors};
-use crate::exec::lanes::{Forms, L1, Op1, Op3, Word, active_chunks, all, any, load, store};
+use crate::exec::lanes::{
+    Forms, L1, Op1, Op3, Word, active_chunks, all, load, load_each, store, vector_of, vectors_of,
+};
 use crate::exec::level::with_f16c;
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::{Conversion, F16c, Half, InLoops};
 use crate::exec::number::narrow::{self, FP8, to_bf16};
 use crate::exec::number::soft::{self, Round};
 use crate::exec::wmma::F8;
-use crate::state::wave::{CHUNK, Mode, Regs, Wave, lanes_of};
+use crate::state::wave::{CHUNK, Mode, Wave, lanes_of};
 
 use super::integer::{
     Dot2cI32I16, Dot2cI32I16Clamp, Dot4cI32I8, Dot4cI32I8Clamp, Dot8cI32I4, Dot8cI32I4Clamp,
 };
 use super::matrix_arith::flush;
+use super::operand::temp;
 use super::packed::{Packed, Select, chunk, halves, unit};
 
 /// `v_accvgpr_read_b32` and `v_accvgpr_write_b32`. Decoding has replaced the register number with the AGPR's index.
@@ -110,27 +113,38 @@ fn mixed(m: Mode, select: Select, n: usize, x: u32) -> f32 {
     value.signed(select.neg_hi(n), select.neg_lo(n))
 }
 
-/// Returns one chunk of lanes of [`mixed`] in the default mode.
+/// Returns the vector register of what [`mixed`] returns of source `n` in the default mode: the source's temporary register, unless the
+/// source is an f32 in a vector register as it is.
 #[inline(always)]
-fn mixed_chunk<V: Conversion>(r: &Regs, i: &Inst, n: usize, c: usize) -> [f32; CHUNK] {
+fn mixed_register<V: Conversion>(w: &mut Wave, i: &Inst, n: usize) -> u16 {
     let select = Select(i.imm);
-    let x = chunk(r, i, n, 0, c);
-    let mut out = [0.0; CHUNK];
-    if select.hi(n) != 0 {
-        let mut half = [0; CHUNK];
-        for j in 0..CHUNK {
-            half[j] = (x[j] >> (16 * select.lo(n))) as u16;
-        }
-        out = V::widen(half);
-    } else {
-        for j in 0..CHUNK {
-            out[j] = f32::from_bits(x[j]);
-        }
+    let (is_half, abs, neg) = (select.hi(n) != 0, select.neg_hi(n), select.neg_lo(n));
+    let from = vector_of::<u32>(w, i, n);
+    if !is_half && abs | neg == 0 {
+        return from;
     }
-    for v in &mut out {
-        *v = v.signed(select.neg_hi(n), select.neg_lo(n));
+    let to = temp(n);
+    let shift = 16 * u32::from(select.lo(n));
+    for c in w.chunks() {
+        let x = w.v(from).0[c];
+        let (mut half, mut value) = ([0; CHUNK], [0.0; CHUNK]);
+        if is_half {
+            for j in 0..CHUNK {
+                half[j] = (x[j] >> shift) as u16;
+            }
+            value = V::widen(half);
+        } else {
+            for j in 0..CHUNK {
+                value[j] = f32::from_bits(x[j]);
+            }
+        }
+        let mut signed = [0; CHUNK];
+        for j in 0..CHUNK {
+            signed[j] = value[j].signed(abs, neg).to_bits();
+        }
+        w.v_mut(to).0[c] = signed;
     }
-    out
+    to
 }
 
 /// Returns the register `old` with the result in the half that `TO` selects.
@@ -149,10 +163,9 @@ impl<const TO: u8, V: Conversion> Exec for FmaMix<TO, V> {
         if !m.is_default_float() {
             return slow_mix::<TO>(w, i);
         }
+        let at = [mixed_register::<V>(w, i, 0), mixed_register::<V>(w, i, 1), mixed_register::<V>(w, i, 2)];
         active_chunks!(w, MASKED, registers, mask, c => {
-            let a = mixed_chunk::<V>(registers, i, 0, c);
-            let b = mixed_chunk::<V>(registers, i, 1, c);
-            let e = mixed_chunk::<V>(registers, i, 2, c);
+            let [a, b, e] = load_each::<f32, 3>(registers, at, c);
             let mut r = [0.0; CHUNK];
             for j in 0..CHUNK {
                 let sum = a[j].mul_add(b[j], e[j]);
@@ -269,12 +282,9 @@ impl<const SHORT: bool, const IN_ORDER: bool, V: Conversion> Exec for DotF16<SHO
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
         let clamp = !SHORT && Select(i.imm).clamp();
-        let src = if SHORT { i.src } else { halves(w, i, 3) };
+        let src = if SHORT { vectors_of::<u32, 3>(w, i) } else { halves(w, i, 3) };
         active_chunks!(w, MASKED, r, mask, c => {
-            let mut x = [[0; CHUNK]; 3];
-            for n in 0..3 {
-                x[n] = if SHORT { any::<u32, false>(r, i, n, c) } else { r.v(src[n]).0[c] };
-            }
+            let x = load_each(r, src, c);
             let (a, b) = (flushed_pair::<V>(x[0]), flushed_pair::<V>(x[1]));
             let [first, second] = if IN_ORDER { [0, 1] } else { [1, 0] };
             let mut d = [0.0; CHUNK];
@@ -408,8 +418,9 @@ impl<const BITS: u32> Exec for DotIu<BITS> {
         let keep = [0, 1].map(|n| if select.neg_lo(n) != 0 { !0 } else { (1u32 << BITS) - 1 });
         let part =
             |v: u32, n: u32, keep: u32| ((v << (32 - BITS * (n + 1))) as i32 >> (32 - BITS)) & keep as i32;
+        let at = vectors_of::<u32, 3>(w, i);
         active_chunks!(w, MASKED, r, mask, c => {
-            let (a, b, e) = (chunk(r, i, 0, 0, c), chunk(r, i, 1, 0, c), chunk(r, i, 2, 0, c));
+            let [a, b, e] = load_each::<u32, 3>(r, at, c);
             let mut d = [0; CHUNK];
             for j in 0..CHUNK {
                 let mut sum = 0i32;
@@ -435,8 +446,9 @@ impl<const A: u32, const B: u32> Exec for DotF8<A, B> {
     fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let select = Select(i.imm);
         let format = |fraction: u32| if fraction == F8 { FP8 } else { narrow::BF8 };
+        let at = vectors_of::<u32, 3>(w, i);
         active_chunks!(w, MASKED, r, mask, c => {
-            let (a, b, e) = (chunk(r, i, 0, 0, c), chunk(r, i, 1, 0, c), chunk(r, i, 2, 0, c));
+            let [a, b, e] = load_each::<u32, 3>(r, at, c);
             let mut d = [0.0; CHUNK];
             for j in 0..CHUNK {
                 let mut sum = f32::from_bits(e[j]).signed(select.neg_hi(2), select.neg_lo(2));

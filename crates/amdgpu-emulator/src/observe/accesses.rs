@@ -164,7 +164,9 @@ pub(crate) fn find(w: &mut Wave, i: &Inst, addressing: AddressingKind, out: &mut
     }
     let i = match &i.ext {
         Some(ext) => {
-            modifiers::prepare_scalars(w, ext);
+            if let Some(scalars) = &ext.scalars {
+                modifiers::prepare_scalars(w, scalars);
+            }
             &ext.inner
         }
         None => i,

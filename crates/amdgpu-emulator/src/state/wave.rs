@@ -343,17 +343,6 @@ impl Wave {
         self.r.v_mut(index)
     }
 
-    /// Returns sixteen lanes of a vector register other than the first, from `first` on. Lanes that the register doesn't have
-    /// are any numbers.
-    #[inline(always)]
-    pub(crate) fn window(&self, index: u16, first: isize) -> [u32; CHUNK] {
-        let all: &[u32; VROWS * LANES] = bytemuck::must_cast_ref(&self.r.v);
-        let at = ((index as usize & (VROWS - 1)) * LANES).wrapping_add_signed(first).min(all.len() - CHUNK);
-        let mut out = [0; CHUNK];
-        out.copy_from_slice(&all[at..at + CHUNK]);
-        out
-    }
-
     /// Returns a 32-bit scalar or constant.
     #[inline(always)]
     pub(crate) fn s32(&self, index: u16) -> u32 {
@@ -522,11 +511,19 @@ impl Wave {
 #[inline(always)]
 pub(crate) fn expand(bits: u64, out: &mut Lanes) {
     for (c, chunk) in out.0.iter_mut().enumerate() {
-        let part = (bits >> (c * CHUNK)) as u32 & 0xffff;
-        for (j, lane) in chunk.iter_mut().enumerate() {
-            *lane = (part >> j & 1).wrapping_neg();
-        }
+        *chunk = expanded(bits, c);
     }
+}
+
+/// Returns all ones for each lane of chunk `c` whose bit is set, else 0.
+#[inline(always)]
+pub(crate) fn expanded(bits: u64, c: usize) -> [u32; CHUNK] {
+    let part = (bits >> (c * CHUNK)) as u32 & 0xffff;
+    let mut out = [0; CHUNK];
+    for (j, lane) in out.iter_mut().enumerate() {
+        *lane = if part & 1 << j == 1 << j { !0 } else { 0 };
+    }
+    out
 }
 
 /// Returns the lanes of a mask, in order.

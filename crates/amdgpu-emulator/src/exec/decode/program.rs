@@ -5,7 +5,7 @@ use amdgpu_isa::{Encoding, ILLEGAL, Mnemonic, Sopk, Sopp, Target, Vop3p, encoded
 use super::decoder::{ConstantPool, Decoder, NotAnInstruction, PartialInst};
 use super::vop3p::takes_scales;
 use crate::exec::control::{BranchOff, Goto, Illegal};
-use crate::exec::inst::{Code, Inst, ModifierInst, UNMAPPED, flag, isa};
+use crate::exec::inst::{Code, Inst, ModifierInst, PreparedScalars, UNMAPPED, flag, isa};
 use crate::exec::level::{SimdLevel, same};
 use crate::exec::modifiers::MODIFIED;
 use crate::exec::table::Impl;
@@ -189,9 +189,13 @@ impl Decoder<'_> {
         if !zero_flags && spilled == [None; 3] {
             return inst;
         }
+        let scalars = Some(PreparedScalars { zero_flags, spilled });
         if let Some(ext) = &mut inst.ext {
-            ext.zero_flags |= zero_flags;
-            ext.spilled = spilled;
+            ext.scalars = scalars;
+            if ext.dpp.is_some() {
+                // The executor for nothing but DPP doesn't prepare scalars.
+                inst.exec = self.executor(MODIFIED);
+            }
             return inst;
         }
         let mut outer = self.blank(inst.pc as usize);
@@ -199,7 +203,7 @@ impl Decoder<'_> {
         outer.raw = inst.raw;
         outer.row = inst.row;
         outer.imm = inst.imm;
-        outer.ext = Some(Box::new(ModifierInst { zero_flags, spilled, ..ModifierInst::around(inst) }));
+        outer.ext = Some(Box::new(ModifierInst { scalars, ..ModifierInst::around(inst) }));
         outer
     }
 

@@ -4,12 +4,13 @@ use amdgpu_isa::flags::{ACC, EXEC_OUT, KEEP, LIT, LIT_FACTOR, MASK_IN, SDST, SGP
 use amdgpu_isa::{Encoding, Row, Target, Ty, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
+use crate::exec::dpp::{Dpp, MOVED};
 use crate::exec::exchange::{DESTINATION_HIGH, SOURCE_HIGH};
 use crate::exec::inst::{Inst, ModifierInst, NONE};
 use crate::exec::lanes::{Forms, KEEPS_HALF, SOURCE_HALVES, TO_HIGH_HALF};
 use crate::exec::modifiers::MODIFIED;
 use crate::exec::operand::{
-    Dpp, DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, temp,
+    DwordPart, Operand, ResultModifier, SourceModifier, TEMP_DST, UnwrittenBits, temp,
 };
 use crate::exec::scalar_op::ScalarModifiers;
 use crate::exec::scaled::Plan;
@@ -453,7 +454,9 @@ impl Decoder<'_> {
             }
         });
         debug_assert!(row.flags & SGPR_DST == 0);
-        partial.inst.exec = self.executor(MODIFIED);
+        let only_moves = matches!(&fixes, [Some(fix), None, None] if mods.dpp.is_some() && fix.is_plain())
+            && post.is_none();
+        partial.inst.exec = self.executor(if only_moves { MOVED } else { MODIFIED });
         partial.inst.ext = Some(Box::new(ModifierInst {
             fixes,
             post,

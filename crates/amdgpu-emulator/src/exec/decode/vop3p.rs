@@ -5,11 +5,11 @@ use amdgpu_isa::{Encoding, Mnemonic, Row, Target, Ty, Vop3p, fields};
 
 use super::decoder::{Decoder, NotAnInstruction, PartialInst};
 use super::vop::{DPP, DPP8, DPP8_FETCH_INACTIVE, Mods, is_inline, set_sources};
+use crate::exec::dpp::{Dpp, MOVED};
 use crate::exec::inst::{Inst, ModifierInst};
 use crate::exec::matrix::Controls;
 use crate::exec::matrix_scaled::FORMATS;
-use crate::exec::modifiers::MODIFIED;
-use crate::exec::operand::{Dpp, DwordPart, Operand, SourceModifier, temp};
+use crate::exec::operand::{DwordPart, Operand, SourceModifier, temp};
 use crate::exec::packed::Select;
 use crate::state::wave::AGPR;
 
@@ -119,7 +119,7 @@ impl Decoder<'_> {
         set_sources(&mut inner, &sources);
         let ext =
             ModifierInst { fixes: [Some(fix), None, None], dpp: Some(dpp), ..ModifierInst::around(inner) };
-        partial.inst.exec = self.executor(MODIFIED);
+        partial.inst.exec = self.executor(MOVED);
         partial.inst.ext = Some(Box::new(ext));
     }
 

@@ -8,6 +8,7 @@ use crate::exec::arith::*;
 use crate::exec::bits::*;
 use crate::exec::convert::*;
 use crate::exec::exchange::*;
+use crate::exec::halves::{CVT_F16_F32, CVT_F32_F16};
 use crate::exec::number::half16::Half;
 use crate::exec::transcendental::*;
 use crate::exec::{control, vop3};
@@ -24,8 +25,8 @@ pub(super) fn vop1(op: Vop1, target: Target) -> Impl {
         Vop1::v_cvt_f32_u32 => op1::<CvtF32U32>(),
         Vop1::v_cvt_u32_f32 => op1::<CvtU32F32>(),
         Vop1::v_cvt_i32_f32 => op1::<CvtI32F32>(),
-        Vop1::v_cvt_f16_f32 => op1::<CvtF16F32>(),
-        Vop1::v_cvt_f32_f16 => op1::<CvtF32F16>(),
+        Vop1::v_cvt_f16_f32 => lanes(CVT_F16_F32),
+        Vop1::v_cvt_f32_f16 => lanes(CVT_F32_F16),
         Vop1::v_cvt_rpi_i32_f32 => rare1::<CvtRpiI32F32>(),
         Vop1::v_cvt_flr_i32_f32 => rare1::<CvtFlrI32F32>(),
         Vop1::v_cvt_off_f32_i4 => rare1::<CvtOffF32I4>(),

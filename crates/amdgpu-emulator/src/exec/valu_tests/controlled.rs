@@ -281,21 +281,37 @@ fn sdwa_of_gfx10() {
     }
 }
 
-/// Every permutation, with registers beside the source that must not be read, at each level.
-#[test]
-fn every_permutation_moves_a_register() {
-    let controls = (0..0x100)
+/// Returns every control of gfx9: gfx90a alone has the shifts of a wave, and only later targets `row_newbcast`.
+fn controls() -> impl Iterator<Item = u32> {
+    (0..0x100)
         .chain(0x101..=0x10f)
         .chain(0x111..=0x11f)
         .chain(0x121..=0x12f)
         .chain([0x130, 0x134, 0x138, 0x13c])
         .chain(0x140..=0x143)
-        .chain(0x150..=0x15f);
+        .chain(0x150..=0x15f)
+}
+
+/// Runs `v_mov_b32_dpp v9` with a control dword, and compares each lane.
+fn moves_as_the_list(rig: &mut TestWave, control: u32, exec: u64) {
+    let before = *rig.w.v(9).flat();
+    let (seen, writes) = moved(control, exec, &rig.w.v(control as u16 & 0xff).flat().map(u64::from));
+    rig.w.set_exec(exec);
+    rig.run(&[0x7e00_02fa | 9 << 17, control]);
+    for lane in 0..LANES {
+        let want = if writes >> lane & 1 != 0 { seen[lane] as u32 } else { before[lane] };
+        assert_eq!(rig.w.v(9).flat()[lane], want, "{control:#x}, lane {lane}");
+    }
+    assert_eq!(rig.w.exec(), exec, "{control:#x}");
+}
+
+/// Every permutation, with registers beside the source that must not be read, at each level.
+#[test]
+fn every_permutation_moves_a_register() {
     let mut random = Random::new(93);
     for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
-        // gfx90a alone has the shifts of a wave, and only later targets `row_newbcast`.
         let mut rig = TestWave::new(Target::Gfx90a, level);
-        for control in controls.clone() {
+        for control in controls() {
             // v0 is the first register of all.
             for (src, exec, rest) in [
                 (0, !0, 0xff00_0000),
@@ -303,19 +319,32 @@ fn every_permutation_moves_a_register() {
                 (5, random.next(), 0xff00_0000),
                 (7, random.next(), 0xff08_0000),
             ] {
-                let control = rest | control << 8 | src;
                 for register in 0..10 {
                     rig.w.v_mut(register).flat_mut().fill_with(|| random.next() as u32);
                 }
-                let before = *rig.w.v(9).flat();
-                let (seen, writes) = moved(control, exec, &rig.w.v(src as u16).flat().map(u64::from));
-                rig.w.set_exec(exec);
-                // v_mov_b32_dpp v9
-                rig.run(&[0x7e00_02fa | 9 << 17, control]);
-                for lane in 0..LANES {
-                    let want = if writes >> lane & 1 != 0 { seen[lane] as u32 } else { before[lane] };
-                    assert_eq!(rig.w.v(9).flat()[lane], want, "{control:#x}, lane {lane}");
-                }
+                moves_as_the_list(&mut rig, rest | control << 8 | src, exec);
+            }
+        }
+    }
+}
+
+/// Every permutation with every row mask, bank mask and bound_ctrl, at each level. All lanes are active in one half of the cases.
+#[test]
+fn every_mask_lets_its_lanes_write() {
+    let mut random = Random::new(95);
+    for level in SimdLevel::ALL.into_iter().filter(|level| level.is_available()) {
+        let mut rig = TestWave::new(Target::Gfx90a, level);
+        for control in controls() {
+            for register in 0..10 {
+                rig.w.v_mut(register).flat_mut().fill_with(|| random.next() as u32);
+            }
+            for masks in 0..=0x1ff {
+                let rest = (masks & 0xff) << 24 | masks >> 8 << 19;
+                let exec = if random.next() & 1 == 0 { !0 } else { random.next() };
+                // What the lanes hold that are not written.
+                let marked = random.next() as u32;
+                rig.w.v_mut(9).flat_mut().fill(marked);
+                moves_as_the_list(&mut rig, rest | control << 8 | 5, exec);
             }
         }
     }
