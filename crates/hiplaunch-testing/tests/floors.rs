@@ -51,9 +51,9 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "crates/hip-driver",
         &[
-            "noop",
-            "captures, limits, observer",
-            "activity, call, capability, capture, code, host, kinds, thread_number, types, value",
+            "driver_captures, noop",
+            "captures, checks, limits, node_numbers, observer",
+            "activity, call, capability, capture, code, host, kinds, stderr, thread_number, types, value",
         ],
     ),
     (
