@@ -137,13 +137,20 @@ impl<S: DriverStream, T> DriverCaptures<S, T> {
         of(call, self.0.add(&key(stream), push))
     }
 
+    /// Asks the captures, if any stream is captured. Else the answer is that nothing is: without a capture, a call reads one number.
+    #[inline]
+    fn ask<R: Default>(
+        &self,
+        call: &'static str,
+        ask: impl FnOnce(&Captures<Shared<S>, T, usize>) -> Result<R, Refused>,
+    ) -> DriverResult<R> {
+        if self.0.any() { of(call, ask(&self.0)) } else { Ok(R::default()) }
+    }
+
     /// Checks that a stream is not captured, for what is no node of a graph.
     #[inline]
     pub fn not_captured(&self, call: &'static str, stream: &Arc<S>) -> DriverResult<()> {
-        match self.0.any() {
-            true => of(call, self.0.not_captured(&key(stream))),
-            false => Ok(()),
-        }
+        self.ask(call, |captures| captures.not_captured(&key(stream)))
     }
 
     /// Records an event on a stream, if the stream is captured. Returns whether it is.
@@ -162,28 +169,19 @@ impl<S: DriverStream, T> DriverCaptures<S, T> {
         event: &EventCapture,
         is_recorded: impl FnOnce() -> bool,
     ) -> DriverResult<bool> {
-        match self.0.any() {
-            true => of(call, self.0.wait(key(stream), event.get(), is_recorded())),
-            false => Ok(false),
-        }
+        self.ask(call, |captures| captures.wait(key(stream), event.get(), is_recorded()))
     }
 
     /// Checks that captures allow a call that waits for an event or asks for its state.
     #[inline]
     pub fn may_observe_event(&self, call: &'static str, event: &EventCapture) -> DriverResult<()> {
-        match self.0.any() {
-            true => of(call, self.0.may_observe_event(event.get().as_ref())),
-            false => Ok(()),
-        }
+        self.ask(call, |captures| captures.may_observe_event(event.get().as_ref()))
     }
 
     /// Checks that captures allow a call that waits for a stream or asks for its state.
     #[inline]
     pub fn may_observe_stream(&self, call: &'static str, stream: &Arc<S>) -> DriverResult<()> {
-        match self.0.any() {
-            true => of(call, self.0.may_observe_stream(&key(stream))),
-            false => Ok(()),
-        }
+        self.ask(call, |captures| captures.may_observe_stream(&key(stream)))
     }
 
     /// Checks that the modes of captures and of this thread allow a call that may wait for other work.

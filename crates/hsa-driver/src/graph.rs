@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use smallvec::SmallVec;
-
 use kernel_services::{Printer, PrintfFormats};
+use smallvec::SmallVec;
 
 use crate::HsaDriver;
 use crate::blit::BlitLaunch;
