@@ -33,19 +33,13 @@ macro_rules! generic2 {
     )*};
 }
 
-/// Returns 0 if none of the values is a NaN.
-#[inline(always)]
-fn any_nan<T: Float, const N: usize>(values: [T; N]) -> u32 {
-    values.into_iter().fold(0, |any, value| any | u32::from(value.is_nan()))
-}
-
 generic2! {
     Add: |m, a, b| { let _ = m; a.add(b) } => { a.add_in(m, b) }
     Sub: |m, a, b| { let _ = m; a.sub(b) } => { a.add_in(m, b.negate()) }
     Subrev: |m, a, b| { let _ = m; b.sub(a) } => { b.add_in(m, a.negate()) }
     Mul: |m, a, b| { let _ = m; a.mul(b) } => { a.mul_in(m, b) }
-    Min: |m, a, b| { float::min(m, a, b) }; fast { (a.lesser(b), any_nan([a, b])) }
-    Max: |m, a, b| { float::max(m, a, b) }; fast { (a.greater(b), any_nan([a, b])) }
+    Min: |m, a, b| { float::min(m, a, b) }; fast { (a.lesser(b), u32::from(a.is_nan() | b.is_nan())) }
+    Max: |m, a, b| { float::max(m, a, b) }; fast { (a.greater(b), u32::from(a.is_nan() | b.is_nan())) }
     Minimum: |_, a, b| { float::minimum(a, b) }
     Maximum: |_, a, b| { float::maximum(a, b) }
 }
@@ -119,17 +113,17 @@ generic3! {
     /// `v_fma`, `v_fmac` (the destination is the third source), `v_fmaak`, `v_fmamk`.
     Fma: |m, a, b, c| { let _ = m; a.fma(b, c) } => { a.fma_in(m, b, c) }
     Min3: |m, a, b, c| { float::min(m, float::min(m, a, b), c) }; fast {
-        (a.lesser(b).lesser(c), any_nan([a, b, c]))
+        (a.lesser(b).lesser(c), u32::from(a.is_nan() | b.is_nan() | c.is_nan()))
     }
     Max3: |m, a, b, c| { float::max(m, float::max(m, a, b), c) }; fast {
-        (a.greater(b).greater(c), any_nan([a, b, c]))
+        (a.greater(b).greater(c), u32::from(a.is_nan() | b.is_nan() | c.is_nan()))
     }
     /// The greater of the first two numbers, or the third if that is less.
     MaxMin: |m, a, b, c| { float::min(m, float::max(m, a, b), c) }; fast {
-        (a.greater(b).lesser(c), any_nan([a, b, c]))
+        (a.greater(b).lesser(c), u32::from(a.is_nan() | b.is_nan() | c.is_nan()))
     }
     MinMax: |m, a, b, c| { float::max(m, float::min(m, a, b), c) }; fast {
-        (a.lesser(b).greater(c), any_nan([a, b, c]))
+        (a.lesser(b).greater(c), u32::from(a.is_nan() | b.is_nan() | c.is_nan()))
     }
     Minimum3: |_, a, b, c| { float::minimum(float::minimum(a, b), c) }
     Maximum3: |_, a, b, c| { float::maximum(float::maximum(a, b), c) }
@@ -147,7 +141,7 @@ generic3! {
         let (first, second) = (most.eq(a), most.eq(b));
         let p = if first { b } else { a };
         let q = if first | second { c } else { b };
-        (p.greater(q), any_nan([a, b, c]))
+        (p.greater(q), u32::from(a.is_nan() | b.is_nan() | c.is_nan()))
     }
     /// `v_mad_f16`, `v_mac_f16`: the product is rounded, then the sum.
     Mad: |m, a, b, c| { let _ = m; a.mul(b).add(c) } => { a.mul_in(m, b).flush(m, true).add_in(m, c) }

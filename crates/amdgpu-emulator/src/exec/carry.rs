@@ -10,6 +10,7 @@ use crate::exec::lanes::{
     vector_of,
 };
 use crate::exec::level::{Columns, columns, same, two_columns};
+use crate::exec::vectors::{AnyHost, Vectors};
 use crate::state::wave::{CHUNK, Mode, Regs, Wave, expanded, lanes_of};
 
 /// A value for `SCALAR`: which sources are scalars is determined when the instruction executes.
@@ -174,12 +175,12 @@ pub(crate) trait OpFlag {
     }
 }
 
-/// Adds 64-bit numbers and returns the carry, in operations of 32 bits, of which a vector has twice as many.
+/// Adds 64-bit numbers. The top bit of the dword that is returned is the carry.
 #[inline(always)]
-fn add64(low: u32, high: u32, c: u64) -> (u64, u32) {
-    let (low, carry) = low.overflowing_add(c as u32);
-    let (high, carry) = add(high, (c >> 32) as u32, ones(carry));
-    (u64::from(low) | u64::from(high) << 32, carry)
+fn add64(a: u64, b: u64) -> (u64, u32) {
+    let sum = a.wrapping_add(b);
+    // As in `add`.
+    (sum, ((a & b | (a | b) & !sum) >> 32) as u32)
 }
 
 /// Declares operations `Name(type of the product, of the factors): |a, b, c| (result, flag);`.
@@ -202,8 +203,7 @@ macro_rules! flag_ops {
 flag_ops! {
     /// `v_mad_u64_u32`.
     MadU64U32(u64, u32): |a, b, c| {
-        let high = (u64::from(a) * u64::from(b) >> 32) as u32;
-        add64(a.wrapping_mul(b), high, c)
+        add64(u64::from(a) * u64::from(b), c)
     };
     /// [`MadU64U32`] with the clamp bit.
     MadU64U32Clamp(u64, u32): |a, b, c| {
@@ -212,10 +212,10 @@ flag_ops! {
     };
     /// `v_mad_i64_i32`; the flag is bit 64 of the sum.
     MadI64I32(i64, i32): |a, b, c| {
-        let high = (i64::from(a) * i64::from(b) >> 32) as i32;
-        let (sum, carry) = add64(a.wrapping_mul(b) as u32, high as u32, c as u64);
+        let product = i64::from(a) * i64::from(b);
+        let (sum, carry) = add64(product as u64, c as u64);
         // Bit 64 of a sum of sign-extended numbers.
-        (sum as i64, high as u32 ^ (c >> 32) as u32 ^ carry)
+        (sum as i64, (product >> 32) as u32 ^ (c >> 32) as u32 ^ carry)
     };
     /// [`MadI64I32`] with the clamp bit.
     MadI64I32Clamp(i64, i32): |a, b, c| {
@@ -228,7 +228,12 @@ pub(crate) struct FlagLanes<O, const SCALAR: u8>(PhantomData<O>);
 
 impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        Self::exec_with::<AnyHost>(w, cx, i)
+    }
+
+    #[inline(always)]
+    fn exec_with<V: Vectors>(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { O::A::ZERO };
         let sb = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { O::A::ZERO };
         let sc = if SCALAR & 4 != 0 { scalar(&w.r, i.src[2]) } else { O::C::ZERO };
@@ -237,6 +242,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
             register_of::<O::A, SCALAR>(w, i, 1),
             register_of::<O::C, SCALAR>(w, i, 2),
         ];
+        let wide = O::A::WIDE || O::C::WIDE && !V::WIDENS;
         let (m, exec) = (w.mode, w.exec());
         if O::FLUSHES && !m.is_default_float() {
             let mask = Self::lanes(&mut w.r, m, i, exec);
@@ -245,24 +251,21 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
         }
         let mut mask = 0;
         active_chunks!(w, MASKED, r, mask_of_lanes, c => {
-            let a = operand::<_, SCALAR>(r, at[0], 0, c, sa);
-            let b = operand::<_, SCALAR>(r, at[1], 1, c, sb);
-            let e = operand::<_, SCALAR>(r, at[2], 2, c, sc);
+            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { V::load(r, at[0], c, wide) };
+            let b = if SCALAR >> 1 & 1 != 0 { [sb; CHUNK] } else { V::load(r, at[1], c, wide) };
+            let e = if SCALAR >> 2 & 1 != 0 { [sc; CHUNK] } else { V::load(r, at[2], c, wide) };
             let (mut d, mut flags, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK], [0; CHUNK]);
             for j in 0..CHUNK {
-                (d[j], flags[j], unsure[j]) = O::fast(a[j], b[j], e[j]);
+                let (result, flag, careful) = O::fast(a[j], b[j], e[j]);
+                (d[j], flags[j], unsure[j]) = (result, flag, ones(careful != 0));
             }
-            if unsure.iter().fold(0, |any, one| any | one) == 0 {
-                mask |= collect(c, flags);
-                store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
-            } else {
-                let (mut d, mut flags) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
+            if V::any(unsure) {
                 for j in 0..CHUNK {
                     (d[j], flags[j]) = O::f(a[j], b[j], e[j]);
                 }
-                mask |= collect(c, flags);
-                store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
             }
+            mask |= collect(c, V::in_order(flags, wide));
+            V::store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d, wide);
         });
         w.set_mask(i.sdst, mask & exec);
         Flow::Next

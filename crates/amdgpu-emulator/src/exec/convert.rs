@@ -187,9 +187,9 @@ ops2! {
     } => {
         f64::of(soft::scale(soft::F64, f64::rounding(m), a.flush(m, false).bits(), n)).flush(m, true)
     }; fast {
-        // Powers of two that are normal numbers.
-        let inside = n.clamp(-1022, 1023);
-        (a * power(inside), u32::from(inside != n))
+        // The power of two, if it is a normal number.
+        let power = f64::from_bits((u64::from(n as u32) + 1023) << 52);
+        (a * power, u32::from((n as u32).wrapping_add(1022) > 2045))
     }
     LdexpF16: |m, a: Half, n: i16| -> Half {
         let _ = m;

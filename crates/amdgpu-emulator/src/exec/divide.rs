@@ -3,10 +3,11 @@
 use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
-use crate::exec::lanes::{Op3, active_chunks, load, ones, set_lane, store};
+use crate::exec::lanes::{Op3, active_chunks, ones, set_lane};
 use crate::exec::number::float::Float;
 use crate::exec::number::half16::Half;
 use crate::exec::number::soft;
+use crate::exec::vectors::{AnyHost, Vectors};
 use crate::state::wave::{CHUNK, LANES, Mode, Wave, lanes_of};
 
 use super::carry::OpFlag;
@@ -163,12 +164,17 @@ impl<T: Divide> OpFlag for DivScale<T> {
 pub(crate) struct DivFmas<T>(PhantomData<T>);
 impl<T: Divide> Exec for DivFmas<T> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        Self::exec_with::<AnyHost>(w, cx, i)
+    }
+
+    #[inline(always)]
+    fn exec_with<V: Vectors>(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let scaled = w.vcc() & w.exec();
         // The lanes that the host's instructions don't compute.
         let apart = if w.mode.is_default_float() { scaled } else { w.exec() };
         if apart == 0 {
-            fused::<T>(w, i);
+            fused::<T, V>(w, i);
             return Flow::Next;
         }
         let mut results = [T::ZERO; LANES];
@@ -176,7 +182,7 @@ impl<T: Divide> Exec for DivFmas<T> {
             results[l] = fused_scaled(w, i, l, scaled >> l & 1 != 0);
         }
         if w.exec() & !apart != 0 {
-            fused::<T>(w, i);
+            fused::<T, V>(w, i);
         }
         for l in lanes_of(apart) {
             set_lane(&mut w.r, i.dst, l, results[l]);
@@ -187,16 +193,16 @@ impl<T: Divide> Exec for DivFmas<T> {
 
 /// Computes fused multiply-adds in the default mode.
 #[inline(always)]
-fn fused<T: Divide>(w: &mut Wave, i: &Inst) {
+fn fused<T: Divide, V: Vectors>(w: &mut Wave, i: &Inst) {
     active_chunks!(w, MASKED, r, mask, c => {
-        let a: [T; CHUNK] = load(r, i.src[0], c);
-        let b: [T; CHUNK] = load(r, i.src[1], c);
-        let e: [T; CHUNK] = load(r, i.src[2], c);
+        let a: [T; CHUNK] = V::load(r, i.src[0], c, T::WIDE);
+        let b: [T; CHUNK] = V::load(r, i.src[1], c, T::WIDE);
+        let e: [T; CHUNK] = V::load(r, i.src[2], c, T::WIDE);
         let mut d = [T::ZERO; CHUNK];
         for j in 0..CHUNK {
             d[j] = a[j].fma(b[j], e[j]);
         }
-        store::<_, MASKED>(r, mask, i.dst, c, &d);
+        V::store::<_, MASKED>(r, mask, i.dst, c, &d, T::WIDE);
     });
 }
 

@@ -9,6 +9,7 @@ use amdgpu_isa::{Isa, Row, Target, WaveSize};
 use super::dpp::Dpp;
 use super::operand::{ResultModifier, SourceModifier};
 use crate::exec::notices::Notices;
+use crate::exec::vectors::Vectors;
 use crate::memory::View;
 use crate::memory::lds::Lds;
 use crate::memory::refused::{self, Refused};
@@ -49,6 +50,11 @@ pub(crate) type ExecFn = unsafe fn(&mut Wave, &mut ExecContext, &Inst) -> Flow;
 /// An executor. `exec` must be `#[inline(always)]`, and so must all that it calls per lane.
 pub(crate) trait Exec {
     fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow;
+    /// Does what `exec` does, with the vectors of the host's level.
+    #[inline(always)]
+    fn exec_with<V: Vectors>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        Self::exec(w, cx, i)
+    }
 }
 
 /// Declares executors: `Name |w, cx, i| { ...; flow }`, with constants `Name<const N: usize>`, or with a type `Name<K: Load>`.

@@ -13,6 +13,7 @@ use amdgpu_isa::flags::EXEC_OUT;
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::exec::operand::temp;
+use crate::exec::vectors::{AnyHost, Vectors};
 use crate::state::wave::{CHUNK, CHUNKS, Lanes, Mode, Regs, Wave, expand, lanes_of};
 
 /// A value that one lane holds in one or two dwords.
@@ -167,7 +168,13 @@ pub(crate) fn store<T: Word, const MASKED: bool>(
 }
 
 #[inline(always)]
-fn store_dwords<const MASKED: bool>(r: &mut Regs, mask: &Lanes, index: u16, c: usize, mut new: [u32; CHUNK]) {
+pub(crate) fn store_dwords<const MASKED: bool>(
+    r: &mut Regs,
+    mask: &Lanes,
+    index: u16,
+    c: usize,
+    mut new: [u32; CHUNK],
+) {
     if MASKED {
         let mask = mask.0[c];
         let old = r.v(index).0[c];
@@ -242,6 +249,8 @@ pub(crate) trait OpCmp {
     type B: Word;
     /// Whether denormals are flushed as the mode says.
     const FLUSHES: bool = true;
+    /// Whether a source has two dwords.
+    const WIDE: bool = <Self::A as Word>::WIDE || <Self::B as Word>::WIDE;
     fn f(m: Mode, a: Self::A, b: Self::B) -> bool;
 }
 
@@ -371,8 +380,14 @@ pub(crate) fn load_each<T: Word, const N: usize>(r: &Regs, at: [u16; N], c: usiz
 /// Returns one chunk of lanes of source `n`, which is register `at`. With `SIGNS`, bits 3 to 5 of [`Inst::imm`] say of which sources to
 /// take the magnitude, and bits 0 to 2 which to negate after that.
 #[inline(always)]
-fn load_source<T: Word, const SIGNS: bool>(r: &Regs, i: &Inst, n: usize, at: u16, c: usize) -> [T; CHUNK] {
-    let mut v: [T; CHUNK] = load(r, at, c);
+fn load_source<T: Word, V: Vectors, const SIGNS: bool>(
+    r: &Regs,
+    i: &Inst,
+    (n, at): (usize, u16),
+    c: usize,
+    wide: bool,
+) -> [T; CHUNK] {
+    let mut v: [T; CHUNK] = V::load(r, at, c, wide);
     if SIGNS {
         let (neg, abs) = (i.imm >> n & 1, i.imm >> (n + 3) & 1);
         for j in 0..CHUNK {
@@ -389,7 +404,7 @@ fn source_chunk<T: Word>(r: &Regs, i: &Inst, n: usize, c: usize) -> [T; CHUNK] {
         let v: T = scalar(r, i.src[n]);
         [v.signed(i.imm >> (n + 3) & 1, i.imm >> n & 1); CHUNK]
     } else {
-        load_source::<T, true>(r, i, n, i.src[n], c)
+        load_source::<T, AnyHost, true>(r, i, (n, i.src[n]), c, false)
     }
 }
 
@@ -398,7 +413,12 @@ pub(crate) struct CmpAny<O>(PhantomData<O>);
 
 impl<O: OpCmp> Exec for CmpAny<O> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        Self::exec_with::<AnyHost>(w, cx, i)
+    }
+
+    #[inline(always)]
+    fn exec_with<V: Vectors>(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
         let x = i.row.is(EXEC_OUT);
         if O::A::FLOAT && !m.is_default_float() {
@@ -407,8 +427,10 @@ impl<O: OpCmp> Exec for CmpAny<O> {
         let mut mask = 0;
         let at = [vector_of::<O::A>(w, i, 0), vector_of::<O::B>(w, i, 1)];
         for c in w.chunks() {
-            let (a, b): ([O::A; CHUNK], [O::B; CHUNK]) = (load(&w.r, at[0], c), load(&w.r, at[1], c));
-            mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
+            let a: [O::A; CHUNK] = V::load(&w.r, at[0], c, O::WIDE);
+            let b: [O::B; CHUNK] = V::load(&w.r, at[1], c, O::WIDE);
+            let flags = std::array::from_fn(|j| ones(O::f(m, a[j], b[j])));
+            mask |= collect(c, V::in_order(flags, O::WIDE));
         }
         mask &= w.exec();
         w.set_mask(i.sdst, mask);
@@ -424,7 +446,12 @@ pub(crate) struct CmpLanes<O, const SCALAR: u8, const X: bool>(PhantomData<O>);
 
 impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        Self::exec_with::<AnyHost>(w, cx, i)
+    }
+
+    #[inline(always)]
+    fn exec_with<V: Vectors>(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let m = w.mode;
         if O::A::FLOAT && !m.is_default_float() {
             return EachCmp::<O, X>::run(w, i);
@@ -433,9 +460,10 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> 
         let sb = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { O::B::ZERO };
         let mut mask = 0;
         each_chunk!(w, r, c => {
-            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { load(r, i.src[0], c) };
-            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { load(r, i.src[1], c) };
-            mask |= collect(c, std::array::from_fn(|j| ones(O::f(m, a[j], b[j]))));
+            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { V::load(r, i.src[0], c, O::WIDE) };
+            let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { V::load(r, i.src[1], c, O::WIDE) };
+            let flags = std::array::from_fn(|j| ones(O::f(m, a[j], b[j])));
+            mask |= collect(c, V::in_order(flags, O::WIDE));
         });
         mask &= w.exec();
         w.set_mask(i.sdst, mask);
@@ -505,6 +533,8 @@ macro_rules! lane_operations {
             $(type $Source: Word;)*
             /// Whether rounding or denormals matter.
             const FLOAT: bool = <Self::D as Word>::FLOAT $(|| <Self::$Source as Word>::FLOAT)*;
+            /// Whether a source has two dwords.
+            const WIDE: bool = false $(|| <Self::$Source as Word>::WIDE)*;
             /// Computes the operation, rounding to nearest even and keeping denormals. Must be `#[inline(always)]`.
             fn f(m: Mode, $($v: Self::$Source),*) -> Self::D;
             /// Computes `f` faster, if the second number returned is 0. If it is not, `f` is called. Executors of loops
@@ -523,14 +553,16 @@ macro_rules! lane_operations {
         /// Executes an operation lane by lane, in any mode, with any operands. The code is small and slow.
         pub(crate) struct $Each<O>(PhantomData<O>);
         impl<O: $Op> $Each<O> {
-            /// Computes one chunk with `fast`. Returns 0 if all results are right; if not, [`chunk`](Self::chunk) has to compute them.
+            /// Computes one chunk with `fast`. Returns whether all results are right; if not, [`chunk`](Self::chunk) has to compute
+            /// them.
             #[inline(always)]
-            fn fast_chunk(m: Mode, $($v: [O::$Source; CHUNK]),*) -> ([O::D; CHUNK], u32) {
+            fn fast_chunk<V: Vectors>(m: Mode, $($v: [O::$Source; CHUNK]),*) -> ([O::D; CHUNK], bool) {
                 let (mut d, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK]);
                 for j in 0..CHUNK {
-                    (d[j], unsure[j]) = O::fast(m, $($v[j]),*);
+                    let (result, flag) = O::fast(m, $($v[j]),*);
+                    (d[j], unsure[j]) = (result, ones(flag != 0));
                 }
-                (d, unsure.iter().fold(0, |any, one| any | one))
+                (d, !V::any(unsure))
             }
 
             /// Computes one chunk with `f`, and stores it to the lanes of `exec`. It loads the sources again: if it was given them, they
@@ -575,7 +607,12 @@ macro_rules! lane_operations {
         pub(crate) struct $Any<O, const SIGNS: bool>(PhantomData<O>);
         impl<O: $Op, const SIGNS: bool> Exec for $Any<O, SIGNS> {
             #[inline(always)]
-            fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+            fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+                Self::exec_with::<AnyHost>(w, cx, i)
+            }
+
+            #[inline(always)]
+            fn exec_with<V: Vectors>(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
                 let m = w.mode;
                 if O::FLOAT && !m.is_default_float() {
                     return $Each::<O>::run(w, i);
@@ -583,10 +620,10 @@ macro_rules! lane_operations {
                 let at = [$(vector_of::<O::$Source>(w, i, $n)),*];
                 let exec = w.exec();
                 active_chunks!(w, MASKED, r, mask, chunk => {
-                    $(let $v = load_source::<_, SIGNS>(r, i, $n, at[$n], chunk);)*
-                    let (d, unsure) = $Each::<O>::fast_chunk(m, $($v),*);
-                    if unsure == 0 {
-                        store::<_, MASKED>(r, mask, i.dst, chunk, &d);
+                    $(let $v = load_source::<_, V, SIGNS>(r, i, ($n, at[$n]), chunk, O::WIDE);)*
+                    let (d, right) = $Each::<O>::fast_chunk::<V>(m, $($v),*);
+                    if right {
+                        V::store::<_, MASKED>(r, mask, i.dst, chunk, &d, O::WIDE);
                     } else {
                         $Each::<O>::chunk(r, m, i, chunk, exec);
                     }
@@ -599,7 +636,12 @@ macro_rules! lane_operations {
         pub(crate) struct $L<O, const SCALAR: u8>(PhantomData<O>);
         impl<O: $Op, const SCALAR: u8> Exec for $L<O, SCALAR> {
             #[inline(always)]
-            fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+            fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+                Self::exec_with::<AnyHost>(w, cx, i)
+            }
+
+            #[inline(always)]
+            fn exec_with<V: Vectors>(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
                 let m = w.mode;
                 if O::FLOAT && !m.is_default_float() {
                     return $Each::<O>::run(w, i);
@@ -607,10 +649,10 @@ macro_rules! lane_operations {
                 $(let $v = if SCALAR >> $n & 1 != 0 { scalar(&w.r, i.src[$n]) } else { O::$Source::ZERO };)*
                 let exec = w.exec();
                 active_chunks!(w, MASKED, r, mask, chunk => {
-                    $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { load(r, i.src[$n], chunk) };)*
-                    let (d, unsure) = $Each::<O>::fast_chunk(m, $($v),*);
-                    if unsure == 0 {
-                        store::<_, MASKED>(r, mask, i.dst, chunk, &d);
+                    $(let $v = if SCALAR >> $n & 1 != 0 { [$v; CHUNK] } else { V::load(r, i.src[$n], chunk, O::WIDE) };)*
+                    let (d, right) = $Each::<O>::fast_chunk::<V>(m, $($v),*);
+                    if right {
+                        V::store::<_, MASKED>(r, mask, i.dst, chunk, &d, O::WIDE);
                     } else {
                         $Each::<O>::chunk(r, m, i, chunk, exec);
                     }
@@ -644,7 +686,7 @@ lane_operations! {
     /// A lane operation of three sources. For those that accumulate into the destination (`v_fmac_f32`), decoding makes
     /// the destination the third source.
     Op3, Each3, Any3, L3, Forms3: 0 A a, 1 B b, 2 C c;
-        hot 0 columns, 1 columns, 2 columns, 4 columns, 6 two_columns;
+        hot 0 columns, 1 columns, 2 columns, 3 two_columns, 4 columns, 6 two_columns;
 }
 
 impl<O: Op2> Forms2<O> {

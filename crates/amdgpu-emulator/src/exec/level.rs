@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 
 use crate::exec::inst::{Exec, ExecContext, ExecFn, Flow, Inst};
+use crate::exec::vectors::{AnyHost, Avx2};
 use crate::state::wave::Wave;
 
 /// The vector instructions of the host that executors use. Results are the same at every level, except for the sign and
@@ -115,14 +116,14 @@ pub(crate) const fn same<X: Exec>() -> Columns {
 /// # Safety
 /// The caller need not guarantee anything. The function is `unsafe` only to have the type [`ExecFn`].
 unsafe fn portable<X: Exec>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-    X::exec(w, cx, i)
+    X::exec_with::<AnyHost>(w, cx, i)
 }
 
 /// # Safety
 /// [`SimdLevel::Avx2`] must be available.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt"))]
 unsafe fn avx2<X: Exec>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-    X::exec(w, cx, i)
+    X::exec_with::<Avx2<false>>(w, cx, i)
 }
 
 /// # Safety
@@ -134,5 +135,5 @@ unsafe fn avx2<X: Exec>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
     )
 )]
 unsafe fn avx512<X: Exec>(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
-    X::exec(w, cx, i)
+    X::exec_with::<Avx2<true>>(w, cx, i)
 }

@@ -61,6 +61,7 @@ pub(crate) mod table;
 pub(crate) mod tabled;
 pub(crate) mod to_lds;
 pub(crate) mod transcendental;
+pub(crate) mod vectors;
 pub(crate) mod vop3;
 pub(crate) mod vop3p;
 pub(crate) mod vopc;
