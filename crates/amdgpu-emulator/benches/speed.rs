@@ -135,7 +135,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     if names.is_empty() || names.iter().any(|n| n == "load") {
-        load(&machine, &object, &kernel)?;
+        load(&machine, &object, &kernel, &pack(&[buffers[2]], &[0]))?;
     }
     if names.is_empty() || names.iter().any(|n| n == "waves") {
         // A kernel of 17 instructions, in as many waves as a launch of one element a work-item has.
@@ -302,10 +302,13 @@ fn allocations(machine: &Machine) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Measures loading a code object: parsing it, copying it to memory, and a launch of one wave with arguments of 0, before which the
-/// kernel's code is decoded.
-fn load(machine: &Machine, object: &[u8], name: &str) -> Result<(), Box<dyn Error>> {
-    let kernarg = vec![0; CodeObject::parse(object)?.kernel(name)?.kernarg_size as usize];
+/// Measures loading a code object: parsing it, copying it to memory, and a launch of one wave, before which the kernel's code is
+/// decoded. The kernel of this bench's own object gets `arguments`, another gets zeros.
+fn load(machine: &Machine, object: &[u8], name: &str, arguments: &[u8]) -> Result<(), Box<dyn Error>> {
+    let mut kernarg = vec![0; CodeObject::parse(object)?.kernel(name)?.kernarg_size as usize];
+    if object == KERNELS {
+        kernarg[..arguments.len()].copy_from_slice(arguments);
+    }
     let begin = Instant::now();
     let ([mut parse, mut map, mut run], mut loads) = ([0.0; 3], 0);
     while begin.elapsed() < Duration::from_secs(2) {

@@ -6,8 +6,7 @@ use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{
-    Forms, Word, active_chunks, all, but_portable, collect, load, ones, scalar, set_lane, source, store,
-    vector_of,
+    Forms, Word, active_chunks, all, but_portable, load, ones, scalar, set_lane, source, store, vector_of,
 };
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::exec::vectors::{AnyHost, Vectors};
@@ -77,9 +76,9 @@ macro_rules! carries {
 }
 
 carries! {
-    AddCo, false, |a, b, _c| add(a, b, 0), u32::MAX;
-    SubCo, false, |a, b, _c| sub(a, b, 0), 0;
-    SubrevCo, false, |a, b, _c| sub(b, a, 0), 0;
+    AddCo, false, |a, b, _c| { let sum = a.wrapping_add(b); (sum, ones(sum < a)) }, u32::MAX;
+    SubCo, false, |a, b, _c| (a.wrapping_sub(b), ones(a < b)), 0;
+    SubrevCo, false, |a, b, _c| (b.wrapping_sub(a), ones(b < a)), 0;
     AddcCo, true, |a, b, c| add(a, b, c), u32::MAX;
     SubbCo, true, |a, b, c| sub(a, b, c), 0;
     SubbrevCo, true, |a, b, c| sub(b, a, c), 0;
@@ -91,7 +90,12 @@ pub(crate) struct CarryLanes<O, const SCALAR: u8, const CLAMP: bool>(PhantomData
 
 impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCALAR, CLAMP> {
     #[inline(always)]
-    fn exec(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
+    fn exec(w: &mut Wave, cx: &mut ExecContext, i: &Inst) -> Flow {
+        Self::exec_with::<AnyHost>(w, cx, i)
+    }
+
+    #[inline(always)]
+    fn exec_with<V: Vectors>(w: &mut Wave, _: &mut ExecContext, i: &Inst) -> Flow {
         let sa: u32 = if SCALAR & 1 != 0 { scalar(&w.r, i.src[0]) } else { 0 };
         let sb: u32 = if SCALAR & 2 != 0 { scalar(&w.r, i.src[1]) } else { 0 };
         let at = [register_of::<u32, SCALAR>(w, i, 0), register_of::<u32, SCALAR>(w, i, 1)];
@@ -100,13 +104,13 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
         active_chunks!(w, MASKED, r, mask_of_lanes, c => {
             let a = operand::<_, SCALAR>(r, at[0], 0, c, sa);
             let b = operand::<_, SCALAR>(r, at[1], 1, c, sb);
-            let carry = if O::IN { expanded(carries, c) } else { [0; CHUNK] };
+            let carry = if O::IN { V::expanded(carries, c) } else { [0; CHUNK] };
             let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
             for j in 0..CHUNK {
                 (d[j], flags[j]) =
                     if CLAMP { O::clamped(a[j], b[j], carry[j]) } else { O::f(a[j], b[j], carry[j]) };
             }
-            mask |= collect(c, flags);
+            mask |= V::collect(c, flags, false);
             store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d);
         });
         w.set_mask(i.sdst, mask & w.exec());
@@ -173,19 +177,34 @@ pub(crate) trait OpFlag {
         let (d, flag) = Self::f(a, b, c);
         (d, flag, 0)
     }
+    /// Computes `f` where the level has its own order of lanes ([`Vectors`]), which is faster with operations of 64 bits.
+    #[inline(always)]
+    fn paired(a: Self::A, b: Self::A, c: Self::C) -> (Self::D, u32, u32) {
+        Self::fast(a, b, c)
+    }
 }
 
-/// Adds 64-bit numbers. The top bit of the dword that is returned is the carry.
+/// Adds 64-bit numbers. The top bit of the dword that is returned is the carry. These are operations of 32 bits, of which a vector has
+/// twice as many.
 #[inline(always)]
-fn add64(a: u64, b: u64) -> (u64, u32) {
+fn add_dwords(low: u32, high: u32, c: u64) -> (u64, u32) {
+    let (low, carry) = low.overflowing_add(c as u32);
+    let (high, carry) = add(high, (c >> 32) as u32, ones(carry));
+    (u64::from(low) | u64::from(high) << 32, carry)
+}
+
+/// The same as [`add_dwords`] in operations of 64 bits.
+#[inline(always)]
+fn add_pairs(a: u64, b: u64) -> (u64, u32) {
     let sum = a.wrapping_add(b);
     // As in `add`.
     (sum, ((a & b | (a | b) & !sum) >> 32) as u32)
 }
 
-/// Declares operations `Name(type of the product, of the factors): |a, b, c| (result, flag);`.
+/// Declares operations `Name(type of the product, of the factors): |a, b, c| (result, flag);`. A second expression is for
+/// [`OpFlag::paired`].
 macro_rules! flag_ops {
-    ($($(#[$doc:meta])* $name:ident($d:ty, $a:ty): |$x:ident, $y:ident, $z:ident| $e:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($d:ty, $a:ty): |$x:ident, $y:ident, $z:ident| $e:expr $(, paired $p:expr)?;)*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
         impl OpFlag for $name {
@@ -196,6 +215,11 @@ macro_rules! flag_ops {
             fn f($x: $a, $y: $a, $z: $d) -> ($d, u32) {
                 $e
             }
+            $(#[inline(always)]
+            fn paired($x: $a, $y: $a, $z: $d) -> ($d, u32, u32) {
+                let (d, flag): ($d, u32) = $p;
+                (d, flag, 0)
+            })?
         }
     )*};
 }
@@ -203,8 +227,9 @@ macro_rules! flag_ops {
 flag_ops! {
     /// `v_mad_u64_u32`.
     MadU64U32(u64, u32): |a, b, c| {
-        add64(u64::from(a) * u64::from(b), c)
-    };
+        let high = (u64::from(a) * u64::from(b) >> 32) as u32;
+        add_dwords(a.wrapping_mul(b), high, c)
+    }, paired add_pairs(u64::from(a) * u64::from(b), c);
     /// [`MadU64U32`] with the clamp bit.
     MadU64U32Clamp(u64, u32): |a, b, c| {
         let (d, over) = MadU64U32::f(a, b, c);
@@ -212,9 +237,13 @@ flag_ops! {
     };
     /// `v_mad_i64_i32`; the flag is bit 64 of the sum.
     MadI64I32(i64, i32): |a, b, c| {
-        let product = i64::from(a) * i64::from(b);
-        let (sum, carry) = add64(product as u64, c as u64);
+        let high = (i64::from(a) * i64::from(b) >> 32) as i32;
+        let (sum, carry) = add_dwords(a.wrapping_mul(b) as u32, high as u32, c as u64);
         // Bit 64 of a sum of sign-extended numbers.
+        (sum as i64, high as u32 ^ (c >> 32) as u32 ^ carry)
+    }, paired {
+        let product = i64::from(a) * i64::from(b);
+        let (sum, carry) = add_pairs(product as u64, c as u64);
         (sum as i64, (product >> 32) as u32 ^ (c >> 32) as u32 ^ carry)
     };
     /// [`MadI64I32`] with the clamp bit.
@@ -256,7 +285,8 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
             let e = if SCALAR >> 2 & 1 != 0 { [sc; CHUNK] } else { V::load(r, at[2], c, wide) };
             let (mut d, mut flags, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK], [0; CHUNK]);
             for j in 0..CHUNK {
-                let (result, flag, careful) = O::fast(a[j], b[j], e[j]);
+                let (result, flag, careful) =
+                    if wide { O::paired(a[j], b[j], e[j]) } else { O::fast(a[j], b[j], e[j]) };
                 (d[j], flags[j], unsure[j]) = (result, flag, ones(careful != 0));
             }
             if V::any(unsure) {
@@ -264,7 +294,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
                     (d[j], flags[j]) = O::f(a[j], b[j], e[j]);
                 }
             }
-            mask |= collect(c, V::in_order(flags, wide));
+            mask |= V::collect(c, flags, wide);
             V::store::<_, MASKED>(r, mask_of_lanes, i.dst, c, &d, wide);
         });
         w.set_mask(i.sdst, mask & exec);

@@ -430,7 +430,7 @@ impl<O: OpCmp> Exec for CmpAny<O> {
             let a: [O::A; CHUNK] = V::load(&w.r, at[0], c, O::WIDE);
             let b: [O::B; CHUNK] = V::load(&w.r, at[1], c, O::WIDE);
             let flags = std::array::from_fn(|j| ones(O::f(m, a[j], b[j])));
-            mask |= collect(c, V::in_order(flags, O::WIDE));
+            mask |= V::collect(c, flags, O::WIDE);
         }
         mask &= w.exec();
         w.set_mask(i.sdst, mask);
@@ -463,7 +463,7 @@ impl<O: OpCmp, const SCALAR: u8, const X: bool> Exec for CmpLanes<O, SCALAR, X> 
             let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { V::load(r, i.src[0], c, O::WIDE) };
             let b = if SCALAR & 2 != 0 { [sb; CHUNK] } else { V::load(r, i.src[1], c, O::WIDE) };
             let flags = std::array::from_fn(|j| ones(O::f(m, a[j], b[j])));
-            mask |= collect(c, V::in_order(flags, O::WIDE));
+            mask |= V::collect(c, flags, O::WIDE);
         });
         mask &= w.exec();
         w.set_mask(i.sdst, mask);

@@ -7,8 +7,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
-use crate::exec::lanes::{Word, load, store, store_dwords};
-use crate::state::wave::{CHUNK, Lanes, Regs};
+use crate::exec::lanes::{Word, collect, load, store, store_dwords};
+use crate::state::wave::{CHUNK, Lanes, Regs, expanded};
 
 /// The vectors of the host at one level. With `wide`, which is true if a source of the operation has two dwords, chunks of lanes have
 /// the level's own order.
@@ -26,8 +26,10 @@ pub(crate) trait Vectors {
         values: &[T; CHUNK],
         wide: bool,
     );
-    /// Returns one dword of each lane in the order of the lanes.
-    fn in_order(dwords: [u32; CHUNK], wide: bool) -> [u32; CHUNK];
+    /// Returns the mask of the lanes of chunk `c` whose flag has its top bit set.
+    fn collect(c: usize, flags: [u32; CHUNK], wide: bool) -> u64;
+    /// Returns all ones for each lane of chunk `c` whose bit is set, else 0, in the order of the lanes.
+    fn expanded(bits: u64, c: usize) -> [u32; CHUNK];
     /// Returns whether a flag is set. All flags are ones or zeros.
     fn any(flags: [u32; CHUNK]) -> bool;
 }
@@ -53,8 +55,12 @@ impl Vectors for AnyHost {
         store::<T, MASKED>(r, mask, index, c, values);
     }
     #[inline(always)]
-    fn in_order(dwords: [u32; CHUNK], _: bool) -> [u32; CHUNK] {
-        dwords
+    fn collect(c: usize, flags: [u32; CHUNK], _: bool) -> u64 {
+        collect(c, flags)
+    }
+    #[inline(always)]
+    fn expanded(bits: u64, c: usize) -> [u32; CHUNK] {
+        expanded(bits, c)
     }
     #[inline(always)]
     fn any(flags: [u32; CHUNK]) -> bool {
@@ -108,16 +114,19 @@ impl<const MASKS: bool> Vectors for Avx2<MASKS> {
     }
 
     #[inline(always)]
-    fn in_order(dwords: [u32; CHUNK], wide: bool) -> [u32; CHUNK] {
-        if !wide {
-            return dwords;
-        }
+    fn collect(c: usize, flags: [u32; CHUNK], wide: bool) -> u64 {
         let mut values = [0; CHUNK];
         for j in 0..CHUNK {
-            // A flag's dword, which is ones or zeros, comes from a comparison of 64 bits, which this is then.
-            values[j] = dwords[j] as i32 as i64 as u64;
+            // Where the flag comes from a comparison of 64 bits, this is its result.
+            values[j] = flags[j] as i32 as i64 as u64;
         }
-        x86::halves(values)[0]
+        let flags = if wide { x86::halves(values)[0] } else { flags };
+        u64::from(x86::top_bits(flags)) << (c * CHUNK)
+    }
+
+    #[inline(always)]
+    fn expanded(bits: u64, c: usize) -> [u32; CHUNK] {
+        x86::expanded((bits >> (c * CHUNK)) as u16)
     }
 
     #[inline(always)]
@@ -164,6 +173,31 @@ mod x86 {
         [bytemuck::must_cast(lo), bytemuck::must_cast(hi)]
     }
 
+    /// Returns the top bits of flags.
+    #[inline(always)]
+    pub(super) fn top_bits(flags: [u32; CHUNK]) -> u16 {
+        let [a, b]: [__m256; 2] = bytemuck::must_cast(flags);
+        // SAFETY: see `pairs`.
+        let [a, b] = unsafe { [_mm256_movemask_ps(a), _mm256_movemask_ps(b)] };
+        a as u16 | (b as u16) << 8
+    }
+
+    /// Returns all ones for each bit that is set, else 0. In a loop, LLVM computes some lanes of a subtraction with a borrow by
+    /// themselves.
+    #[inline(always)]
+    pub(super) fn expanded(bits: u16) -> [u32; CHUNK] {
+        // SAFETY: see `pairs`.
+        bytemuck::must_cast(unsafe {
+            let bits = _mm256_set1_epi32(bits.into());
+            let low = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let high = _mm256_slli_epi32::<8>(low);
+            [
+                _mm256_cmpeq_epi32(_mm256_and_si256(bits, low), low),
+                _mm256_cmpeq_epi32(_mm256_and_si256(bits, high), high),
+            ]
+        })
+    }
+
     /// Returns whether the top bit of a flag is set.
     #[inline(always)]
     pub(super) fn any(flags: [u32; CHUNK]) -> bool {
@@ -193,8 +227,12 @@ impl<const MASKS: bool> Vectors for Avx2<MASKS> {
         AnyHost::store::<T, MASKED>(r, mask, index, c, values, wide);
     }
     #[inline(always)]
-    fn in_order(dwords: [u32; CHUNK], wide: bool) -> [u32; CHUNK] {
-        AnyHost::in_order(dwords, wide)
+    fn collect(c: usize, flags: [u32; CHUNK], wide: bool) -> u64 {
+        AnyHost::collect(c, flags, wide)
+    }
+    #[inline(always)]
+    fn expanded(bits: u64, c: usize) -> [u32; CHUNK] {
+        AnyHost::expanded(bits, c)
     }
     #[inline(always)]
     fn any(flags: [u32; CHUNK]) -> bool {
