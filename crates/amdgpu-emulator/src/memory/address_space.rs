@@ -249,7 +249,7 @@ impl AddressSpace {
             return Err(out_of_memory);
         };
         let shadow = if inner.tracked {
-            let Some(shadow) = Shadow::new(len) else { return Err(out_of_memory) };
+            let Some(shadow) = Shadow::new(len, bytes) else { return Err(out_of_memory) };
             Some(Arc::new(shadow))
         } else {
             None
@@ -307,7 +307,7 @@ impl AddressSpace {
         // Pages that no block ever has are never touched, so that they need no memory.
         let backing = usize::try_from(len).ok().and_then(Backing::zeroed).ok_or_else(out_of_memory)?;
         if tracked {
-            region.shadow = Some(Arc::new(Shadow::new(len).ok_or_else(out_of_memory)?));
+            region.shadow = Some(Arc::new(Shadow::new(len, len).ok_or_else(out_of_memory)?));
         }
         (region.len, region.divided, region.backing) = (len, true, Arc::new(backing));
         self.blocks.divide(address);

@@ -51,6 +51,12 @@ impl AccessedBytes {
         !self.is_scalar && following < 6 && is_whole() % 4 == 0
     }
 
+    /// Returns the lowest address of the lanes, and the number of bytes from there to the end of the last.
+    pub(crate) fn extent(&self) -> (u64, u64) {
+        let (low, high) = self.each().fold((u64::MAX, 0), |(low, high), (_, at)| (low.min(at), high.max(at)));
+        (low, high.saturating_add(self.size.into()).saturating_sub(low))
+    }
+
     /// Returns the accesses of all lanes in their order, as few runs.
     pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
         let mut left = self.lanes;

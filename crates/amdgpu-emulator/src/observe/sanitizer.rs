@@ -334,14 +334,9 @@ impl Local {
         };
         let mut runs = std::mem::take(&mut self.runs);
         runs.clear();
-        if check.is_scattered {
-            runs.extend(accessed.each().map(|(lane, address)| Run::of_lane(lane, address, accessed.size)));
-        } else {
-            runs.extend(accessed.runs());
-        }
         let found = match in_lds {
-            true => self.lds(cx.lds.size(), &runs, check),
-            false => self.global(cx, &runs, check),
+            true => self.lds(cx.lds.size(), &mut runs, check),
+            false => self.global(cx, &mut runs, check),
         };
         self.runs = runs;
         self.move_unwritten(w, cx, (i, info), (number, accesses), access, &found);
@@ -489,20 +484,22 @@ impl Local {
         }
     }
 
-    /// Checks an access to global memory.
-    fn global(&self, cx: &mut ExecContext, runs: &[Run], mut check: Check<'_>) -> FoundLanes {
+    /// Checks an access to global memory. `runs` is empty memory.
+    fn global(&self, cx: &mut ExecContext, runs: &mut Vec<Run>, mut check: Check<'_>) -> FoundLanes {
         let accessed = check.accessed;
         let pages = &mut self.shared.memory.pages();
-        let (address, bytes) = Run::extent(runs);
+        let (address, bytes) = check.extent(runs);
         let range = cx.mem.tracked(address, bytes);
         if !matches!(range, ShadowRange::Outside) {
             if let ShadowRange::At(shadow, offset, _) = range {
-                check.is_all_written = is_dense(bytes, runs) && shadow.is_written(offset, bytes);
+                check.is_all_written = shadow.has_all_written(offset, bytes)
+                    || check.is_dense(bytes, runs) && shadow.is_written(offset, bytes);
             }
             if check.is_scattered && check.may_race {
                 check.record_lanes(pages);
             }
             if !(check.is_scattered && check.is_all_written) {
+                check.each_lane_if_scattered(runs);
                 runs.iter().for_each(|run| check.global(run, &range, address, pages));
             }
             return check.found;
@@ -520,18 +517,19 @@ impl Local {
     }
 
     /// Checks an access to LDS, like [`global`](Self::global).
-    fn lds(&mut self, len: u32, runs: &[Run], mut check: Check<'_>) -> FoundLanes {
+    fn lds(&mut self, len: u32, runs: &mut Vec<Run>, mut check: Check<'_>) -> FoundLanes {
         self.lds.resize_with(history::pages_of(len), Page::default);
         self.lds_written.resize(len);
         let accessed = check.accessed;
         let is_inside = |address: u64, bytes: u64| address + bytes <= u64::from(len);
-        let (address, bytes) = Run::extent(runs);
+        let (address, bytes) = check.extent(runs);
         if is_inside(address, bytes) {
-            check.is_all_written = is_dense(bytes, runs) && self.lds_written.is_written(address, bytes);
+            check.is_all_written = check.is_dense(bytes, runs) && self.lds_written.is_written(address, bytes);
             if check.is_scattered {
                 check.record_lanes(&mut self.lds);
             }
             if !(check.is_scattered && check.is_all_written) {
+                check.each_lane_if_scattered(runs);
                 runs.iter().for_each(|run| check.lds(run, &mut self.lds_written, &mut self.lds));
             }
             return check.found;
@@ -573,6 +571,31 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// Finds the runs of the lanes, unless these are scattered. Returns the lowest address, and the number of bytes from there to the
+    /// end of the last.
+    fn extent(&self, runs: &mut Vec<Run>) -> (u64, u64) {
+        if self.is_scattered {
+            return self.accessed.extent();
+        }
+        runs.extend(self.accessed.runs());
+        Run::extent(runs)
+    }
+
+    /// Makes each of the scattered lanes a run.
+    fn each_lane_if_scattered(&self, runs: &mut Vec<Run>) {
+        if self.is_scattered {
+            let size = self.accessed.size;
+            runs.extend(self.accessed.each().map(|(lane, address)| Run::of_lane(lane, address, size)));
+        }
+    }
+
+    /// Returns whether looking at all bytes from the first of the lanes to the last is less work than looking at each run: the bits of
+    /// 64 bytes are looked at together, which takes a quarter of the time of a run.
+    fn is_dense(&self, bytes: u64, runs: &[Run]) -> bool {
+        let parts = if self.is_scattered { self.accessed.lanes.count_ones() as usize } else { runs.len() };
+        bytes / 256 <= parts as u64
+    }
+
     /// Checks a run of lanes. `range` is what is known of the bytes from `base` on, of which those of the run are some.
     fn global(&mut self, run: &Run, range: &ShadowRange<'_>, base: u64, pages: &mut impl Pages) {
         if let ShadowRange::At(shadow, offset, own) = *range
@@ -618,12 +641,6 @@ impl Check<'_> {
         let race = history::record(pages, run, self.access, self.context, self.accessed.is_scalar);
         self.found.race = self.found.race.or(race);
     }
-}
-
-/// Returns whether looking at all bytes from the first of some runs to the last is less work than looking at each run: the bits of 64
-/// bytes are looked at together, which takes a quarter of the time of a run.
-fn is_dense(bytes: u64, runs: &[Run]) -> bool {
-    bytes / 256 <= runs.len() as u64
 }
 
 /// Returns the lanes of a run that read bytes which were never written. `is_written` says of an address and a number of bytes
