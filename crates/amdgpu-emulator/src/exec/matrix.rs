@@ -132,6 +132,12 @@ fn safe_c(w: &mut Wave, c: u16, d: u16, registers: u16) -> u16 {
     TEMP_DST
 }
 
+/// Loads the accumulators of chunk `c` of register `r`, or a scalar for all.
+#[inline(always)]
+fn load_chunk<C: Word>(w: &Wave, vector: bool, (first, r): (u16, usize), c: usize) -> [C; CHUNK] {
+    if vector { load(&w.r, first + r as u16, c) } else { [scalar(&w.r, first); CHUNK] }
+}
+
 /// Loads the accumulators of register `r`, or a scalar for all.
 #[inline(always)]
 fn load_register<C: Word>(w: &Wave, vector: bool, first: u16, r: usize) -> Register<C> {
@@ -183,6 +189,8 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
     const GROUP: usize = if K::GROUP < Self::DEPTH { K::GROUP } else { Self::DEPTH };
     /// The number of groups of lanes between the first and the last of these products.
     const SPAN: usize = (Self::GROUP - 1) / E;
+    /// Whether so few products are added to each accumulator that copying a register of them would take most of the time.
+    const HAS_FEW_PRODUCTS: bool = Self::DEPTH <= 2 * Self::GROUP && size_of::<K::P>() == 0;
 }
 
 impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Exec for Mfma<K, N, BLOCKS, E> {
@@ -263,6 +271,18 @@ impl<K: Kind, const N: usize, const BLOCKS: usize, const E: usize> Mfma<K, N, BL
         let vector = is_vector(i, 2);
         let from = if vector { safe_c(w, i.src[2], i.dst, Self::REGISTERS as u16) } else { i.src[2] };
         for r in 0..Self::REGISTERS {
+            if Self::HAS_FEW_PRODUCTS {
+                for c in 0..CHUNKS {
+                    let mut chunk = load_chunk(w, vector, (from, r), c);
+                    K::start(&mut chunk);
+                    for k0 in (0..Self::DEPTH).step_by(Self::GROUP) {
+                        Self::add(&mut chunk, (a, b), (r, c, k0), range, &a_block, &scale);
+                    }
+                    K::finish(&mut chunk, range);
+                    store::<_, false>(&mut w.r, &w.mask, i.dst + r as u16, c, &chunk);
+                }
+                continue;
+            }
             let mut acc = Aligned(load_register::<K::C>(w, vector, from, r));
             if K::BY_CHUNK {
                 for c in (0..CHUNKS).map(hidden) {
