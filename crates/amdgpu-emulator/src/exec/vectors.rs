@@ -7,42 +7,22 @@
 
 #![allow(clippy::needless_range_loop, reason = "a lane's number indexes several arrays")]
 
-use crate::exec::lanes::{Word, collect, load, store, store_dwords};
+#[cfg(target_arch = "x86_64")]
+use crate::exec::lanes::store_dwords;
+use crate::exec::lanes::{Word, collect, load, store};
 use crate::state::wave::{CHUNK, Lanes, Regs, expanded};
 
 /// The vectors of the host at one level. With `wide`, which is true if a source of the operation has two dwords, chunks of lanes have
 /// the level's own order.
 pub(crate) trait Vectors {
     /// Whether dwords become values of two dwords in the order of the lanes as fast as in the level's own.
-    const WIDENS: bool;
-    /// Loads one chunk of lanes of a vector operand.
-    fn load<T: Word>(r: &Regs, index: u16, c: usize, wide: bool) -> [T; CHUNK];
-    /// Stores one chunk of lanes of a result. With `MASKED`, only the lanes in `mask` are stored, which is the wave's.
-    fn store<T: Word, const MASKED: bool>(
-        r: &mut Regs,
-        mask: &Lanes,
-        index: u16,
-        c: usize,
-        values: &[T; CHUNK],
-        wide: bool,
-    );
-    /// Returns the mask of the lanes of chunk `c` whose flag has its top bit set.
-    fn collect(c: usize, flags: [u32; CHUNK], wide: bool) -> u64;
-    /// Returns all ones for each lane of chunk `c` whose bit is set, else 0, in the order of the lanes.
-    fn expanded(bits: u64, c: usize) -> [u32; CHUNK];
-    /// Returns whether a flag is set. All flags are ones or zeros.
-    fn any(flags: [u32; CHUNK]) -> bool;
-}
-
-/// Vectors of any host. Chunks are in the order of the lanes.
-pub(crate) struct AnyHost;
-
-impl Vectors for AnyHost {
     const WIDENS: bool = true;
+    /// Loads one chunk of lanes of a vector operand.
     #[inline(always)]
-    fn load<T: Word>(r: &Regs, index: u16, c: usize, _: bool) -> [T; CHUNK] {
+    fn load<T: Word>(r: &Regs, index: u16, c: usize, _wide: bool) -> [T; CHUNK] {
         load(r, index, c)
     }
+    /// Stores one chunk of lanes of a result. With `MASKED`, only the lanes in `mask` are stored, which is the wave's.
     #[inline(always)]
     fn store<T: Word, const MASKED: bool>(
         r: &mut Regs,
@@ -50,23 +30,31 @@ impl Vectors for AnyHost {
         index: u16,
         c: usize,
         values: &[T; CHUNK],
-        _: bool,
+        _wide: bool,
     ) {
         store::<T, MASKED>(r, mask, index, c, values);
     }
+    /// Returns the mask of the lanes of chunk `c` whose flag has its top bit set.
     #[inline(always)]
-    fn collect(c: usize, flags: [u32; CHUNK], _: bool) -> u64 {
+    fn collect(c: usize, flags: [u32; CHUNK], _wide: bool) -> u64 {
         collect(c, flags)
     }
+    /// Returns all ones for each lane of chunk `c` whose bit is set, else 0, in the order of the lanes.
     #[inline(always)]
     fn expanded(bits: u64, c: usize) -> [u32; CHUNK] {
         expanded(bits, c)
     }
+    /// Returns whether a flag is set. All flags are ones or zeros.
     #[inline(always)]
     fn any(flags: [u32; CHUNK]) -> bool {
         flags.iter().fold(0, |any, flag| any | flag) != 0
     }
 }
+
+/// Vectors of any host. Chunks are in the order of the lanes.
+pub(crate) struct AnyHost;
+
+impl Vectors for AnyHost {}
 
 /// Vectors of hosts with AVX2. Only executors at the levels that have it may use them:
 /// [`Exec::exec_with`](crate::exec::inst::Exec::exec_with). With `MASKS`, comparisons give masks of bits, as at the level of
@@ -207,35 +195,6 @@ mod x86 {
     }
 }
 
-/// Vectors of other hosts, whose levels with AVX2 are never available.
+/// Other hosts never have these levels.
 #[cfg(not(target_arch = "x86_64"))]
-impl<const MASKS: bool> Vectors for Avx2<MASKS> {
-    const WIDENS: bool = MASKS;
-    #[inline(always)]
-    fn load<T: Word>(r: &Regs, index: u16, c: usize, wide: bool) -> [T; CHUNK] {
-        AnyHost::load(r, index, c, wide)
-    }
-    #[inline(always)]
-    fn store<T: Word, const MASKED: bool>(
-        r: &mut Regs,
-        mask: &Lanes,
-        index: u16,
-        c: usize,
-        values: &[T; CHUNK],
-        wide: bool,
-    ) {
-        AnyHost::store::<T, MASKED>(r, mask, index, c, values, wide);
-    }
-    #[inline(always)]
-    fn collect(c: usize, flags: [u32; CHUNK], wide: bool) -> u64 {
-        AnyHost::collect(c, flags, wide)
-    }
-    #[inline(always)]
-    fn expanded(bits: u64, c: usize) -> [u32; CHUNK] {
-        AnyHost::expanded(bits, c)
-    }
-    #[inline(always)]
-    fn any(flags: [u32; CHUNK]) -> bool {
-        AnyHost::any(flags)
-    }
-}
+impl<const MASKS: bool> Vectors for Avx2<MASKS> {}
