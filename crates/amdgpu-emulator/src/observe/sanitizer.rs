@@ -484,7 +484,7 @@ impl Local {
         }
     }
 
-    /// Checks an access to global memory. `runs` is empty memory.
+    /// Checks an access to global memory. `runs` is empty; its memory is reused.
     fn global(&self, cx: &mut ExecContext, runs: &mut Vec<Run>, mut check: Check<'_>) -> FoundLanes {
         let accessed = check.accessed;
         let pages = &mut self.shared.memory.pages();
