@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use crate::exec::inst::{Exec, ExecContext, Flow, Inst};
 use crate::exec::lanes::{
-    Forms, Word, active_chunks, all, but_portable, load, ones, scalar, set_lane, source, store, vector_of,
+    Forms, Word, active_chunks, all, but_portable, ones, scalar, set_lane, source, store, vector_of,
 };
 use crate::exec::level::{Columns, columns, same, two_columns};
 use crate::exec::vectors::{AnyHost, Vectors};
@@ -21,10 +21,18 @@ fn register_of<T: Word, const SCALAR: u8>(w: &mut Wave, i: &Inst, n: usize) -> u
     if SCALAR == ANY { vector_of::<T>(w, i, n) } else { i.src[n] }
 }
 
-/// Returns one chunk of lanes of source `n`, which is register `at`. If bit `n` of `SCALAR` is set, the source is the scalar `s`.
+/// Returns one chunk of lanes of source `n`, which is register `at`, in the order that `wide` says ([`Vectors`]). If bit `n` of `SCALAR`
+/// is set, the source is the scalar `s`.
 #[inline(always)]
-fn operand<T: Word, const SCALAR: u8>(r: &Regs, at: u16, n: usize, c: usize, s: T) -> [T; CHUNK] {
-    if SCALAR >> n & 1 != 0 { [s; CHUNK] } else { load(r, at, c) }
+fn operand<T: Word, V: Vectors, const SCALAR: u8>(
+    r: &Regs,
+    at: u16,
+    n: usize,
+    c: usize,
+    s: T,
+    wide: bool,
+) -> [T; CHUNK] {
+    if SCALAR >> n & 1 != 0 { [s; CHUNK] } else { V::load(r, at, c, wide) }
 }
 
 /// An addition or subtraction that returns a carry or borrow. With `IN` it also takes one.
@@ -102,8 +110,8 @@ impl<O: OpCarry, const SCALAR: u8, const CLAMP: bool> Exec for CarryLanes<O, SCA
         let carries = if O::IN { w.s64(i.src[2]) } else { 0 };
         let mut mask = 0;
         active_chunks!(w, MASKED, r, mask_of_lanes, c => {
-            let a = operand::<_, SCALAR>(r, at[0], 0, c, sa);
-            let b = operand::<_, SCALAR>(r, at[1], 1, c, sb);
+            let a = operand::<_, V, SCALAR>(r, at[0], 0, c, sa, false);
+            let b = operand::<_, V, SCALAR>(r, at[1], 1, c, sb, false);
             let carry = if O::IN { V::expanded(carries, c) } else { [0; CHUNK] };
             let (mut d, mut flags) = ([0u32; CHUNK], [0; CHUNK]);
             for j in 0..CHUNK {
@@ -140,8 +148,8 @@ impl<const SCALAR: u8> Exec for Cndmask<SCALAR> {
         let at = [register_of::<u32, SCALAR>(w, i, 0), register_of::<u32, SCALAR>(w, i, 1)];
         let picked = w.s64(i.src[2]);
         active_chunks!(w, MASKED, r, mask, c => {
-            let a = operand::<_, SCALAR>(r, at[0], 0, c, sa);
-            let b = operand::<_, SCALAR>(r, at[1], 1, c, sb);
+            let a = operand::<_, AnyHost, SCALAR>(r, at[0], 0, c, sa, false);
+            let b = operand::<_, AnyHost, SCALAR>(r, at[1], 1, c, sb, false);
             let pick = expanded(picked, c);
             let mut d = [0u32; CHUNK];
             for j in 0..CHUNK {
@@ -271,6 +279,7 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
             register_of::<O::A, SCALAR>(w, i, 1),
             register_of::<O::C, SCALAR>(w, i, 2),
         ];
+        // Products of dwords are in the level's order only where that is faster.
         let wide = O::A::WIDE || O::C::WIDE && !V::WIDENS;
         let (m, exec) = (w.mode, w.exec());
         if O::FLUSHES && !m.is_default_float() {
@@ -280,9 +289,9 @@ impl<O: OpFlag, const SCALAR: u8> Exec for FlagLanes<O, SCALAR> {
         }
         let mut mask = 0;
         active_chunks!(w, MASKED, r, mask_of_lanes, c => {
-            let a = if SCALAR & 1 != 0 { [sa; CHUNK] } else { V::load(r, at[0], c, wide) };
-            let b = if SCALAR >> 1 & 1 != 0 { [sb; CHUNK] } else { V::load(r, at[1], c, wide) };
-            let e = if SCALAR >> 2 & 1 != 0 { [sc; CHUNK] } else { V::load(r, at[2], c, wide) };
+            let a = operand::<_, V, SCALAR>(r, at[0], 0, c, sa, wide);
+            let b = operand::<_, V, SCALAR>(r, at[1], 1, c, sb, wide);
+            let e = operand::<_, V, SCALAR>(r, at[2], 2, c, sc, wide);
             let (mut d, mut flags, mut unsure) = ([O::D::ZERO; CHUNK], [0; CHUNK], [0; CHUNK]);
             for j in 0..CHUNK {
                 let (result, flag, careful) =
