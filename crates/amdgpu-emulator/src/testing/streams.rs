@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amdgpu_isa::{Encoding, Target};
 use code_object::CodeObject;
 
-use crate::exec::inst::{Code, StopReason};
+use crate::exec::inst::{Code, Inst, StopReason, UNMAPPED};
 use crate::exec::interpret::run_wave_observed;
 use crate::exec::level::SimdLevel;
 use crate::memory::image::Image;
@@ -143,4 +143,49 @@ fn any_bytes_decode() {
             }
         }
     }
+}
+
+/// An instruction that repeats an earlier one is decoded as it is alone, and so is one that differs in a bit.
+#[test]
+fn repeated_instructions_are_decoded_as_they_are_alone() {
+    let mut random = Random::new(177);
+    for (target, _) in Target::VERIFIED.into_iter().flat_map(|target| (0..10).map(move |n| (target, n))) {
+        let mut words = vec![end_of(target); 2];
+        for _ in 0..500 {
+            let mut next = random_instruction(&mut random, target);
+            if random.next() & 1 != 0 {
+                let earlier = random.next() as usize % (words.len() - 1);
+                next.copy_from_slice(&words[earlier..earlier + 2]);
+                if random.next().is_multiple_of(4) {
+                    next[random.next() as usize & 1] ^= 1 << (random.next() % 32);
+                }
+            }
+            words.extend(next);
+        }
+        let wave32 = target.is_rdna() && random.next() & 1 != 0;
+        let decode = |words| Code::decode(words, CODE, &[], target, wave32, SimdLevel::Portable);
+        let whole = decode(&words);
+        for (at, index) in whole.map.iter().enumerate().filter(|(_, index)| **index != UNMAPPED) {
+            let alone = decode(&words[at..]);
+            let (got, want) = (&whole.insts[*index as usize], &alone.insts[0]);
+            let message = format!("{target:?} {:08x?}", want.raw);
+            assert_eq!(fields(got), fields(want), "{message}");
+            for (a, b) in got.src.into_iter().zip(want.src).chain([(got.sdst, want.sdst)]) {
+                // A register, or a place in the constant pool.
+                assert!(
+                    a == b || constant(&whole, a).is_some_and(|a| Some(a) == constant(&alone, b)),
+                    "{message}"
+                );
+            }
+        }
+    }
+}
+
+/// Returns what executing an instruction depends on, but for what it reads and the target of a branch.
+fn fields(i: &Inst) -> impl PartialEq + std::fmt::Debug {
+    (i.exec as usize, i.row.name, [i.dst, i.flags], i.imm, i.raw, i.ext.is_some())
+}
+
+fn constant(code: &Code, source: u16) -> Option<u32> {
+    code.pool.get(usize::from(source.checked_sub(POOL)?)).copied()
 }

@@ -82,6 +82,9 @@ pub(crate) struct Decoder<'a> {
     pub(super) pool: ConstantPool,
     /// The instruction before the one that is being decoded has loaded scales for it.
     pub(super) has_scales: bool,
+    /// The indices of instructions that were decoded, each at a hash of its first dwords, or [`UNMAPPED`](crate::exec::inst::UNMAPPED). Code
+    /// repeats most of its instructions.
+    pub(super) known: Vec<u32>,
 }
 
 impl Decoder<'_> {

@@ -30,6 +30,7 @@ impl Code {
             column: level as usize,
             pool: ConstantPool::new(),
             has_scales: false,
+            known: vec![UNMAPPED; words.len().next_power_of_two().clamp(64, 4096)],
         };
         let mut code = Code {
             insts: Vec::with_capacity(words.len()),
@@ -150,22 +151,19 @@ impl Decoder<'_> {
                 return;
             }
             code.map[at] = code.insts.len() as u32;
-            // Padding repeats one instruction of a dword, and is often half of a small code object.
-            if let Some(last) = code.insts.last()
-                && at > start
-                && last.pc as usize + 1 == at
-                && last.raw[0] == self.word(at)
-                && last.ext.is_none()
-                && last.flags & flag::ILLEGAL == 0
-            {
-                let repeated = Inst { pc: at as u32, ext: None, ..*last };
+            let slot = self.slot_of(at);
+            if let Some((repeated, len)) = self.repeated(code, slot, at) {
+                self.known[slot] = code.insts.len() as u32;
                 code.insts.push(repeated);
-                at += 1;
+                at += len;
                 continue;
             }
             let partial = self.one(at);
             at += partial.len;
             let loads_scales = partial.loads_scales();
+            if !loads_scales && partial.inst.flags & flag::ILLEGAL == 0 {
+                self.known[slot] = code.insts.len() as u32;
+            }
             code.insts.push(self.close(partial));
             if loads_scales && at + 2 <= end && takes_scales(self.target, [self.word(at), self.word(at + 1)])
             {
@@ -181,6 +179,29 @@ impl Decoder<'_> {
         let mut off = self.blank(at);
         off.exec = self.executor(same::<BranchOff>());
         code.insts.push(off);
+    }
+
+    /// Returns where in `known` the instruction at `at` is: at a hash of its first dwords.
+    fn slot_of(&self, at: usize) -> usize {
+        let first = self.word(at);
+        let is_short =
+            Encoding::of(self.target, first).is_some_and(|encoding| encoding.dwords(self.target) == 1);
+        let second = if is_short { 0 } else { self.word(at + 1) };
+        let hash = (u64::from(first) | u64::from(second) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> 32) as usize & (self.known.len() - 1)
+    }
+
+    /// Returns the instruction at `at` and its length in dwords, if the last one that was decoded for a slot has the same dwords, and
+    /// no modifiers.
+    fn repeated(&self, code: &Code, slot: usize, at: usize) -> Option<(Inst, usize)> {
+        let index = self.known[slot] as usize;
+        let known = code.insts.get(index).filter(|known| known.ext.is_none())?;
+        let end = code.insts.get(index + 1).map_or(at, |next| next.pc as usize);
+        let len = end - known.pc as usize;
+        // An instruction of gfx10 may have more dwords than are kept.
+        let (words, raw) = (self.words.get(at..at + len)?, known.raw.get(..len)?);
+        let is_same = words.iter().zip(raw).all(|(word, known)| word == known);
+        is_same.then(|| (Inst { pc: at as u32, ext: None, ..*known }, len))
     }
 
     /// Returns the instruction. If scalars have to be prepared before it executes, wraps it in a [`ModifierInst`].
