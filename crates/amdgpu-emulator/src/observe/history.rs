@@ -131,19 +131,22 @@ impl Page {
         race
     }
 
-    /// Records an access to a whole dword if its relation to all earlier ones is known, and none races. Returns whether it did.
+    /// Records an access to `N` whole dwords if earlier ones are the same for all of them, its relation to these is known, and none
+    /// races. Returns whether it did.
     ///
     /// Without branches for each kind, because it is called for each lane.
     #[inline]
-    fn record_known(&mut self, dword: usize, slot: Slot, kind: Kind) -> bool {
-        let of = |kind: usize| (self.slot(kind, dword), self.relations[kind]);
+    fn record_known<const N: usize>(&mut self, dword: usize, slot: Slot, kind: Kind) -> bool {
+        let of = |kind: usize| (self.slots_at::<N>(kind, dword), self.relations[kind]);
         let is_same = |a: Slot, b: Slot| (a ^ b) >> EXECUTION == 0;
         let is_own = |earlier: Slot| (earlier == 0) | is_same(earlier, slot);
-        let is_known = |(earlier, relation): (Slot, Relation)| {
-            is_own(earlier) | (is_same(earlier, relation.earlier) & !relation.races)
+        let is_known = |(earlier, relation): ([Slot; N], Relation)| {
+            let first = earlier[0];
+            is_uniform(&earlier) & (is_own(first) | (is_same(first, relation.earlier) & !relation.races))
         };
-        let is_same_wave = |(earlier, relation): (Slot, Relation)| {
-            is_own(earlier) | (is_same(earlier, relation.earlier) & relation.is_same_wave)
+        let is_same_wave = |(earlier, relation): ([Slot; N], Relation)| {
+            let first = earlier[0];
+            is_own(first) | (is_same(first, relation.earlier) & relation.is_same_wave)
         };
         let [read, other] = [of(READ), of(OTHER_READ)];
         let all = is_known(of(WRITE)) & is_known(of(ATOMIC)) & is_known(read) & is_known(other);
@@ -152,7 +155,7 @@ impl Page {
             Kind::Read if is_same_wave(read) => READ,
             Kind::Read => {
                 if !is_same_wave(other) {
-                    self.slots_mut(READ)[dword] = other.0;
+                    self.slots_mut(READ)[dword..dword + N].copy_from_slice(&other.0);
                 }
                 OTHER_READ
             }
@@ -160,7 +163,7 @@ impl Page {
             Kind::Atomic => ATOMIC,
             Kind::CompareSwap => return false,
         };
-        self.slots_mut(replaced)[dword] = slot;
+        self.slots_mut(replaced)[dword..dword + N].fill(slot);
         true
     }
 
@@ -245,6 +248,13 @@ impl Page {
     #[inline]
     fn slot(&self, kind: usize, dword: usize) -> Slot {
         self.slots[kind].as_ref().map_or(0, |slots| slots[dword % PAGE])
+    }
+
+    /// Returns the slots of `N` dwords, which are in this page.
+    #[inline]
+    fn slots_at<const N: usize>(&self, kind: usize, dword: usize) -> [Slot; N] {
+        let found = self.slots[kind].as_ref().and_then(|slots| slots.get(dword..)?.first_chunk());
+        found.copied().unwrap_or([0; N])
     }
 
     fn slots_mut(&mut self, kind: usize) -> &mut [Slot; PAGE] {
@@ -501,9 +511,20 @@ fn record_lane(
         dword = at.end;
         let Some(page) = pages.page(base / PAGE as u64) else { continue };
         let own = page.execution(access, context) | Slot::from(lane) << 8;
+        let (first, whole) = ((at.start - base) as usize, own | 0b1111);
+        let is_recorded = match at.end - at.start {
+            _ if (address | size) % 4 != 0 => false,
+            2 => page.record_known::<2>(first, whole, access.kind),
+            3 => page.record_known::<3>(first, whole, access.kind),
+            4 => page.record_known::<4>(first, whole, access.kind),
+            _ => false,
+        };
+        if is_recorded {
+            continue;
+        }
         for dword in at {
             let (at, bytes) = ((dword - base) as usize, bytes_of(address, size, dword));
-            if bytes != 0b1111 || !page.record_known(at, own | bytes, access.kind) {
+            if bytes != 0b1111 || !page.record_known::<1>(at, own | bytes, access.kind) {
                 race = race.or(page.record_one(at, own | bytes, access, context));
             }
         }

@@ -48,7 +48,7 @@ struct Crossed {
     inst: u32,
     /// The number of barriers that the workgroup had passed before that barrier.
     barrier: u32,
-    accesses: Vec<AccessedBytes>,
+    accesses: Vec<(AccessedBytes, Lines)>,
     wait: Option<String>,
     ended: Option<Moment>,
 }
@@ -282,9 +282,8 @@ impl Waits {
         for (number, (counter, item)) in state.outstanding.iter().enumerate() {
             let later = next.accesses.iter().filter(|_| counter == Counter::Vector);
             let found = later.flat_map(|later| item.lds.iter().map(move |earlier| (later, earlier)));
-            let Some((later, lane)) =
-                found.filter_map(|(later, earlier)| Some((later, overlap(later, earlier)?))).next()
-            else {
+            let overlapping = |(later, earlier)| Some((later, overlap(later, earlier, &Lines::of(earlier))?));
+            let Some((later, lane)) = found.filter_map(overlapping).next() else {
                 continue;
             };
             let kind = match later.access {
@@ -327,7 +326,7 @@ impl Waits {
                 wave: wave as u8,
                 inst: item.inst,
                 barrier: now.barrier,
-                accesses: item.lds.clone(),
+                accesses: item.lds.iter().map(|accessed| (accessed.clone(), Lines::of(accessed))).collect(),
                 wait,
                 ended: None,
             });
@@ -343,9 +342,9 @@ impl Waits {
             if ordered {
                 continue;
             }
-            for before in &earlier.accesses {
+            for (before, lines) in &earlier.accesses {
                 for later in next.accesses.iter().filter(|later| conflicts(later.access, before.access)) {
-                    let Some(lane) = overlap(later, before) else { continue };
+                    let Some(lane) = overlap(later, before, lines) else { continue };
                     let kind = DefectKind::BarrierBeforeWait;
                     let place = self.place(next, Some(lane), later.access);
                     let other =
@@ -422,14 +421,41 @@ fn conflicts(later: AccessKind, earlier: AccessKind) -> bool {
         || (later == AccessKind::Read) != (earlier == AccessKind::Read)
 }
 
-/// Returns a lane of `later` that accesses bytes of `earlier`.
-fn overlap(later: &AccessedBytes, earlier: &AccessedBytes) -> Option<u8> {
+/// The lines of 16 bytes that an access touches, and others at distances of 64 KiB: comparing each lane with each other would take most
+/// of the sanitizer's time.
+struct Lines([u64; 64]);
+
+impl Lines {
+    fn of(accessed: &AccessedBytes) -> Lines {
+        let mut lines = Lines([0; 64]);
+        for (_, address) in accessed.each() {
+            for line in Lines::from_to(address, accessed.size) {
+                lines.0[line / 64 % 64] |= 1 << (line % 64);
+            }
+        }
+        lines
+    }
+
+    /// Returns whether the access may touch some of the bytes.
+    fn may_have(&self, address: u64, size: u32) -> bool {
+        Lines::from_to(address, size).any(|line| self.0[line / 64 % 64] >> (line % 64) & 1 != 0)
+    }
+
+    fn from_to(address: u64, size: u32) -> std::ops::RangeInclusive<usize> {
+        let last = address.saturating_add(size.into()).saturating_sub(1);
+        address as usize / 16..=last as usize / 16
+    }
+}
+
+/// Returns a lane of `later` that accesses bytes of `earlier`, which touches `lines`.
+fn overlap(later: &AccessedBytes, earlier: &AccessedBytes, lines: &Lines) -> Option<u8> {
     if later.space != earlier.space {
         return None;
     }
     let (later_size, earlier_size) = (u64::from(later.size), u64::from(earlier.size));
     let touches = |a: u64| earlier.each().any(|(_, b)| a < b + earlier_size && b < a + later_size);
-    later.each().find(|(_, a)| touches(*a)).map(|(lane, _)| lane as u8)
+    let found = later.each().find(|(_, a)| lines.may_have(*a, later.size) && touches(*a));
+    found.map(|(lane, _)| lane as u8)
 }
 
 fn address_of(accessed: &AccessedBytes, lane: u8) -> Vec<LaneAddress> {
