@@ -487,16 +487,45 @@ pub(crate) fn record_lanes(
     access: RecordedAccess,
     context: AccessContext,
 ) -> Option<Race> {
+    match accessed.size {
+        8 => record_lanes_of::<2>(pages, accessed, &access, context),
+        12 => record_lanes_of::<3>(pages, accessed, &access, context),
+        16 => record_lanes_of::<4>(pages, accessed, &access, context),
+        _ => record_lanes_of::<1>(pages, accessed, &access, context),
+    }
+}
+
+/// Records the accesses of lanes, `N` whole dwords or more each.
+fn record_lanes_of<const N: usize>(
+    pages: &mut impl Pages,
+    accessed: &AccessedBytes,
+    access: &RecordedAccess,
+    context: AccessContext,
+) -> Option<Race> {
     let mut race = None;
+    let size = u64::from(accessed.size);
+    // The slot of the execution in the page that was used last.
+    let mut last = (u64::MAX, 0);
     for (lane, address) in accessed.each() {
-        let other = record_lane(pages, (address, accessed.size.into()), lane as u8, &access, context);
+        let (number, dword) = (address / 4 / PAGE as u64, (address / 4) as usize % PAGE);
+        if size == 4 * N as u64 && dword + N <= PAGE {
+            let Some(page) = pages.page(number) else { continue };
+            if last.0 != number {
+                last = (number, page.execution(access, context));
+            }
+            if page.record_known::<N>(dword, last.1 | (lane as Slot) << 8 | 0b1111, access.kind) {
+                continue;
+            }
+        }
+        // It may use the page behind, and another thread this one meanwhile.
+        last.0 = u64::MAX;
+        let other = record_lane(pages, (address, size), lane as u8, access, context);
         race = race.or(other.map(|other| (lane as u8, other)));
     }
     race
 }
 
 /// Records the access of a lane to `size` bytes. Returns the first race.
-#[inline]
 fn record_lane(
     pages: &mut impl Pages,
     (address, size): (u64, u64),
@@ -511,17 +540,6 @@ fn record_lane(
         dword = at.end;
         let Some(page) = pages.page(base / PAGE as u64) else { continue };
         let own = page.execution(access, context) | Slot::from(lane) << 8;
-        let (first, whole) = ((at.start - base) as usize, own | 0b1111);
-        let is_recorded = match at.end - at.start {
-            _ if (address | size) % 4 != 0 => false,
-            2 => page.record_known::<2>(first, whole, access.kind),
-            3 => page.record_known::<3>(first, whole, access.kind),
-            4 => page.record_known::<4>(first, whole, access.kind),
-            _ => false,
-        };
-        if is_recorded {
-            continue;
-        }
         for dword in at {
             let (at, bytes) = ((dword - base) as usize, bytes_of(address, size, dword));
             if bytes != 0b1111 || !page.record_known::<1>(at, own | bytes, access.kind) {
@@ -635,18 +653,27 @@ pub(crate) struct GlobalPages<'a> {
 }
 
 impl Pages for GlobalPages<'_> {
+    #[inline]
     fn page(&mut self, number: u64) -> Option<&mut Page> {
         if self.held.as_ref().is_none_or(|(held, _)| *held != number) {
-            let of_block = number / PAGES as u64;
-            let block = match self.block {
-                Some((last, block)) if last == of_block => block,
-                _ => self.memory.block(of_block)?,
-            };
-            self.block = Some((of_block, block));
-            // Holds one lock at a time, because another thread may take the locks in another order.
-            self.held = None;
-            self.held = Some((number, lock(&block.0[number as usize % PAGES])));
+            self.hold(number)?;
         }
         self.held.as_mut().map(|(_, page)| &mut **page)
+    }
+}
+
+impl GlobalPages<'_> {
+    /// Takes the lock of a page. `None` if there is none.
+    fn hold(&mut self, number: u64) -> Option<()> {
+        let of_block = number / PAGES as u64;
+        let block = match self.block {
+            Some((last, block)) if last == of_block => block,
+            _ => self.memory.block(of_block)?,
+        };
+        self.block = Some((of_block, block));
+        // Holds one lock at a time, because another thread may take the locks in another order.
+        self.held = None;
+        self.held = Some((number, lock(&block.0[number as usize % PAGES])));
+        Some(())
     }
 }

@@ -201,7 +201,7 @@ impl Decoder<'_> {
         // An instruction of gfx10 may have more dwords than are kept.
         let (words, raw) = (self.words.get(at..at + len)?, known.raw.get(..len)?);
         let is_same = words.iter().zip(raw).all(|(word, known)| word == known);
-        is_same.then(|| (Inst { pc: at as u32, ext: None, ..*known }, len))
+        is_same.then_some((Inst { pc: at as u32, ext: None, ..*known }, len))
     }
 
     /// Returns the instruction. If scalars have to be prepared before it executes, wraps it in a [`ModifierInst`].
