@@ -37,8 +37,7 @@ impl AccessedBytes {
         lanes_of(self.lanes).map(|lane| (lane, self.at[lane]))
     }
 
-    /// Returns whether each lane accesses whole dwords and few seem to follow those of the lane before, so that lanes are better
-    /// looked at one by one.
+    /// Returns whether few lanes seem to follow the lane before, so that lanes are better looked at one by one.
     pub(crate) fn is_scattered(&self) -> bool {
         let size = u64::from(self.size);
         let follows = |lane: &usize| {
@@ -47,8 +46,7 @@ impl AccessedBytes {
         };
         // None of them is at the end of 16 lanes, where rows often end.
         let following = [0, 1, 20, 21, 41, 42, 61, 62].iter().filter(|lane| follows(lane)).count();
-        let is_whole = || self.each().fold(0, |bits, (_, at)| bits | at) | size;
-        !self.is_scalar && following < 6 && is_whole() % 4 == 0
+        !self.is_scalar && following < 6
     }
 
     /// Returns the lowest address of the lanes, and the number of bytes from there to the end of the last.

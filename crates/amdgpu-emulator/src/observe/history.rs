@@ -131,7 +131,7 @@ impl Page {
         race
     }
 
-    /// Records an access to `N` whole dwords if earlier ones are the same for all of them, its relation to these is known, and none
+    /// Records an access to `N` dwords, to the same bytes of each, if earlier ones are the same for all of them, its relation to these is known, and none
     /// races. Returns whether it did.
     ///
     /// Without branches for each kind, because it is called for each lane.
@@ -480,7 +480,7 @@ pub(crate) fn record(
     race.map(|(lane, other)| (if is_scalar { 0 } else { lane }, other))
 }
 
-/// Records the accesses of lanes, each to whole dwords. Returns the first race.
+/// Records the accesses of lanes. Returns the first race.
 pub(crate) fn record_lanes(
     pages: &mut impl Pages,
     accessed: &AccessedBytes,
@@ -495,7 +495,7 @@ pub(crate) fn record_lanes(
     }
 }
 
-/// Records the accesses of lanes, `N` whole dwords or more each.
+/// Records the accesses of lanes: mostly to `N` whole dwords each or, if that is one, to some of its bytes.
 fn record_lanes_of<const N: usize>(
     pages: &mut impl Pages,
     accessed: &AccessedBytes,
@@ -508,12 +508,15 @@ fn record_lanes_of<const N: usize>(
     let mut last = (u64::MAX, 0);
     for (lane, address) in accessed.each() {
         let (number, dword) = (address / 4 / PAGE as u64, (address / 4) as usize % PAGE);
-        if size == 4 * N as u64 && dword + N <= PAGE {
+        let offset = address % 4;
+        // All of the lane's bytes are in `N` dwords of a page.
+        if offset + size <= 4 * N as u64 && (N == 1 || offset == 0) && dword + N <= PAGE {
             let Some(page) = pages.page(number) else { continue };
             if last.0 != number {
                 last = (number, page.execution(access, context));
             }
-            if page.record_known::<N>(dword, last.1 | (lane as Slot) << 8 | 0b1111, access.kind) {
+            let bytes = if N == 1 { ((1 << size) - 1) << offset } else { 0b1111 };
+            if page.record_known::<N>(dword, last.1 | (lane as Slot) << 8 | bytes, access.kind) {
                 continue;
             }
         }
@@ -542,7 +545,7 @@ fn record_lane(
         let own = page.execution(access, context) | Slot::from(lane) << 8;
         for dword in at {
             let (at, bytes) = ((dword - base) as usize, bytes_of(address, size, dword));
-            if bytes != 0b1111 || !page.record_known::<1>(at, own | bytes, access.kind) {
+            if !page.record_known::<1>(at, own | bytes, access.kind) {
                 race = race.or(page.record_one(at, own | bytes, access, context));
             }
         }
