@@ -46,7 +46,7 @@ const ENCODINGS: &[(&str, &[u32])] = &[
 /// another instruction in front of the last one avoids it.
 fn check(isa: Isa, program: &[&str], hazard: Option<(&str, &str)>) {
     let run = |program: &[&str]| -> Vec<Defect> {
-        let (_, found) = execute(isa, ENCODINGS, program, false);
+        let (_, found) = execute(isa, ENCODINGS, program, false, true);
         found.into_iter().filter(|defect| defect.kind == DefectKind::Hazard).collect()
     };
     let found = run(program);

@@ -75,7 +75,7 @@ fn needs(target: Target, first: &str, second: &str, needed: usize) {
         let mut program = vec![first];
         program.extend(vec!["s_nop 0"; between]);
         program.push(second);
-        let (_, found) = execute(target, encodings, &program, false);
+        let (_, found) = execute(target, encodings, &program, false, true);
         let hazards: Vec<&Defect> = found.iter().filter(|defect| defect.kind == DefectKind::Hazard).collect();
         let context = format!("{first}; {between} wait states; {second}: {hazards:#?}");
         if between == needed {

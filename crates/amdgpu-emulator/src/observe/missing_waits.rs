@@ -67,13 +67,21 @@ struct WaveWaits {
     outstanding: Outstanding<Item>,
     /// The registers that an outstanding operation still has to write or read.
     pending: RegisterSet,
+    /// The last result of [`Waits::next_concern`] since `pending` changed: the instructions from and to which it looked.
+    quiet: Option<(usize, usize)>,
 }
 
 impl WaveWaits {
     fn find_pending(&mut self) {
-        self.pending = RegisterSet::default();
+        (self.pending, self.quiet) = Default::default();
         let registers = self.outstanding.iter().filter_map(|(_, item)| item.registers);
         registers.for_each(|registers| self.pending.insert(registers));
+    }
+
+    /// Returns whether an instruction may use registers of outstanding operations.
+    fn may_be_used_by(&self, info: &Info) -> bool {
+        let is_pending = |operand: &RegisterUse| self.pending.intersects(*operand);
+        info.operands.is_indexed || info.operands.uses().iter().any(is_pending)
     }
 
     /// Returns the position of an outstanding operation that has not delivered or read registers of `operand`, and
@@ -156,10 +164,23 @@ impl Waits {
     /// Returns whether an instruction that only computes registers may use those of outstanding operations.
     pub(super) fn concerns(&self, w: &Wave, info: &Info) -> bool {
         self.waves.get(w.id as usize).is_some_and(|state| {
-            let is_pending = |operand: &RegisterUse| state.pending.intersects(*operand);
-            let is_moved = info.operands.is_indexed || w.mode.alters();
-            !state.outstanding.is_empty() && (is_moved || info.operands.uses().iter().any(is_pending))
+            !state.outstanding.is_empty() && (w.mode.alters() || state.may_be_used_by(info))
         })
+    }
+
+    /// Returns the index of the first instruction from `from` on that does more than to compute registers, or may use those of
+    /// outstanding operations.
+    pub(super) fn next_concern(&mut self, w: &Wave, infos: &[Info], from: usize) -> usize {
+        let Some(state) = self.waves.get_mut(w.id as usize).filter(|_| !w.mode.alters()) else { return from };
+        match state.quiet {
+            Some((start, end)) if start == from => end,
+            _ => {
+                let concerns = |info: &Info| !info.is_quiet || state.may_be_used_by(info);
+                let end = infos.iter().skip(from).position(concerns).map_or(infos.len(), |n| from + n);
+                state.quiet = Some((from, end));
+                end
+            }
+        }
     }
 
     /// Checks the instruction that a wave executes next.
@@ -404,6 +425,7 @@ impl Waits {
             };
             if let Some(registers) = registers {
                 state.pending.insert(registers);
+                state.quiet = None;
             }
             state.outstanding.issue(begun.counter, begun.order, item);
         }

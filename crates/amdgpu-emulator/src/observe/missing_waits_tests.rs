@@ -64,22 +64,27 @@ const ENCODINGS: &[(&str, &[u32])] = &[
     ("ds_bpermute_b32 v1, v0, v2", &[0xd87e_0000, 0x0100_0200]),
     ("s_waitcnt expcnt(0)", &[0xbf8c_cf0f]),
     ("v_cndmask_b32_e32 v5, v4, v4, vcc", &[0x000a_0904]),
+    ("s_sub_u32 s10, s10, 1", &[0x808a_810a]),
+    ("s_cbranch_scc0 65530", &[0xbf84_fffa]),
+    ("s_cbranch_scc0 65534", &[0xbf84_fffe]),
 ];
 
 /// The index that `s_set_gpr_idx_on s10` adds.
 const INDEX: u32 = 1;
 
 fn run(program: &[&str], late: bool) -> (TestWave, Vec<Defect>) {
-    execute(Target::Gfx90a, ENCODINGS, program, late)
+    execute(Target::Gfx90a, ENCODINGS, program, late, true)
 }
 
-/// Runs a program of instructions that `encodings` has. Returns the wave, and the defects of missing waits and hazards.
+/// Runs a program of instructions that `encodings` has. Returns the wave, and the defects of missing waits and, if they are looked
+/// for, hazards.
 /// `v[2:3]` and `s[0:1]` are an address in memory, `v0` one in LDS, and memory has 11 everywhere.
 pub(super) fn execute(
     isa: impl Into<Isa>,
     encodings: &[(&str, &[u32])],
     program: &[&str],
     late: bool,
+    hazards: bool,
 ) -> (TestWave, Vec<Defect>) {
     let isa = isa.into();
     let wave32 = isa.wave == WaveSize::Wave32;
@@ -111,7 +116,7 @@ pub(super) fn execute(
     rig.w.r.s[pool..pool + code.pool.len()].copy_from_slice(&code.pool);
     let object = CodeObject::parse(include_bytes!("../../tests/data/defects.gfx90a.co")).unwrap();
     let image = Arc::new(Image::load(&object, &Arc::new(AddressSpace::new(1 << 20))).unwrap());
-    let sanitizer = Arc::new(Sanitizer::new(image, Arc::new(AddressSpace::new(1 << 20)), [1; 3], true));
+    let sanitizer = Arc::new(Sanitizer::new(image, Arc::new(AddressSpace::new(1 << 20)), [1; 3], hazards));
     let observers = Observers::new(|| infos(&code), false, Some(sanitizer), None, late).unwrap();
     let code = Arc::new(code);
     rig.cx.code = Arc::clone(&code);
@@ -124,18 +129,21 @@ pub(super) fn execute(
     (rig, found)
 }
 
-/// Asserts that a program has certain defects: the kind, the registers, and the missing wait of each.
+/// Asserts that a program has certain defects: the kind, the registers, and the missing wait of each. With hazards, the sanitizer sees
+/// every instruction.
 fn expect(program: &[&str], expected: &[(DefectKind, &str, &str)]) {
-    let (_, found) = run(program, false);
-    let short: Vec<(DefectKind, &str, &str)> = found
-        .iter()
-        .filter(|defect| defect.kind != DefectKind::Hazard)
-        .map(|defect| {
-            let wait = defect.wait.as_deref().unwrap_or_default();
-            (defect.kind, defect.registers.as_deref().unwrap_or("LDS"), wait)
-        })
-        .collect();
-    assert_eq!(short, expected, "{program:?}: {found:#?}");
+    for hazards in [false, true] {
+        let (_, found) = execute(Target::Gfx90a, ENCODINGS, program, false, hazards);
+        let short: Vec<(DefectKind, &str, &str)> = found
+            .iter()
+            .filter(|defect| defect.kind != DefectKind::Hazard)
+            .map(|defect| {
+                let wait = defect.wait.as_deref().unwrap_or_default();
+                (defect.kind, defect.registers.as_deref().unwrap_or("LDS"), wait)
+            })
+            .collect();
+        assert_eq!(short, expected, "{program:?}: {found:#?}");
+    }
 }
 
 const USE: DefectKind = DefectKind::UseBeforeWait;
@@ -172,6 +180,18 @@ fn uses_and_overwrites_of_vectors() {
         "v_add_f32_sdwa v5, v1, v1 dst_sel:WORD_0 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:DWORD";
     expect(&[LOAD, sdwa], &[(USE, "v1", VM0)]);
     expect(&[LOAD, "v_mov_b32_dpp v5, v1 row_shl:1 row_mask:0xf bank_mask:0xf"], &[(USE, "v1", VM0)]);
+}
+
+#[test]
+fn loops_use_what_was_loaded_before_them_and_in_them() {
+    const COUNT: &str = "s_sub_u32 s10, s10, 1";
+    // Two rounds, during which the scalar load is outstanding.
+    let load = "s_load_dwordx2 s[6:7], s[0:1], 0x8";
+    expect(&[load, COUNT, "s_cbranch_scc0 65534", "s_add_u32 s8, s4, s6"], &[(USE, "s6", LGKM0)]);
+    expect(&[load, COUNT, "s_cbranch_scc0 65534", LGKM0, "s_add_u32 s8, s4, s6"], &[]);
+    // The second round uses what the first loads.
+    let round = ["v_mov_b32_e32 v0, 0", USE_V1, LOAD, COUNT, "s_cbranch_scc0 65530"];
+    expect(&[[LOAD_V4].as_slice(), &round].concat(), &[(USE, "v1", VM0)]);
 }
 
 #[test]

@@ -116,9 +116,9 @@ impl Observer for WorkgroupObserver {
             counter.count(w, i.row.name, info.class, info.addressing, &self.accesses, cx.code.target);
         }
         if let Some(sanitizer) = &mut self.sanitizer {
-            let is_idle = sanitizer.see(w, cx, at, i, info, &self.accesses);
-            if is_idle && self.counter.is_none() && self.tracer.is_none() && self.late.is_none() {
-                next = info.next_loud as usize;
+            sanitizer.see(w, cx, at, i, info, &self.accesses);
+            if self.counter.is_none() && self.tracer.is_none() && self.late.is_none() {
+                next = sanitizer.next(w, at, &self.infos);
             }
         }
         if let Some(tracer) = &mut self.tracer {

@@ -247,8 +247,7 @@ impl Local {
         }
     }
 
-    /// Checks instruction `i`, number `at` in the program, which `w` executes next, and the bytes that it accesses. Returns whether
-    /// the wave is [idle](Self::is_idle) then.
+    /// Checks instruction `i`, number `at` in the program, which `w` executes next, and the bytes that it accesses.
     pub(crate) fn see(
         &mut self,
         w: &mut Wave,
@@ -257,17 +256,11 @@ impl Local {
         i: &Inst,
         info: &Info,
         accesses: &[AccessedBytes],
-    ) -> bool {
+    ) {
         let wave = w.id as usize;
         self.settle(wave);
-        if info.is_quiet {
-            if self.is_idle(wave) {
-                return true;
-            }
-            let follows = self.hazards.is_some() || self.unwritten.get(wave).is_some_and(|u| !u.is_idle());
-            if !follows && !self.waits.concerns(w, info) {
-                return false;
-            }
+        if info.is_quiet && !self.follows(wave) && !self.waits.concerns(w, info) {
+            return;
         }
         let now = Moment { time: self.shared.memory.time(), barrier: self.barrier };
         let acquired = self.waves.get(wave).map_or(0, |wave| wave.acquired);
@@ -278,7 +271,7 @@ impl Local {
         }
         self.follow(w, cx, at, i, info);
         if info.is_quiet {
-            return self.is_idle(wave);
+            return;
         }
         if matches!(i.row.name, "ds_gws_barrier" | "ds_gws_sema_p")
             && let Some(order) = self.waves.get_mut(wave)
@@ -288,7 +281,23 @@ impl Local {
         for number in 0..accesses.len() {
             self.access(w, cx, (at, i, info), (number, accesses));
         }
-        self.is_idle(wave)
+    }
+
+    /// Returns the index of the next instruction that it has to see of a wave that executes number `at` of `infos`, unless that jumps:
+    /// of those that only compute registers, it sees what uses those of outstanding operations, and all of them if it has to
+    /// [follow](Self::follows) them.
+    pub(crate) fn next(&mut self, w: &Wave, at: usize, infos: &[Info]) -> usize {
+        let wave = w.id as usize;
+        match infos.get(at) {
+            Some(info) if !self.follows(wave) && self.waves.get(wave).is_none_or(|order| !order.pending) => {
+                if self.waits.is_idle(wave) {
+                    info.next_loud as usize
+                } else {
+                    self.waits.next_concern(w, infos, at + 1)
+                }
+            }
+            _ => at + 1,
+        }
     }
 
     /// Checks access `number` of an instruction.
@@ -350,13 +359,9 @@ impl Local {
         }
     }
 
-    /// Returns whether there is nothing to check of the instructions of a wave that only compute registers: it waits for nothing,
-    /// has no unwritten bytes, and has not just executed an acquire.
-    fn is_idle(&self, wave: usize) -> bool {
-        self.hazards.is_none()
-            && self.waits.is_idle(wave)
-            && self.unwritten.get(wave).is_none_or(Unwritten::is_idle)
-            && self.waves.get(wave).is_none_or(|order| !order.pending)
+    /// Returns whether it has to see all instructions of a wave, because these have hazards, or registers have unwritten bytes.
+    fn follows(&self, wave: usize) -> bool {
+        self.hazards.is_some() || self.unwritten.get(wave).is_some_and(|unwritten| !unwritten.is_idle())
     }
 
     fn recorded(&self, wave: usize, at: usize, kind: Kind) -> RecordedAccess {
