@@ -192,6 +192,9 @@ fn loops_use_what_was_loaded_before_them_and_in_them() {
     // The second round uses what the first loads.
     let round = ["v_mov_b32_e32 v0, 0", USE_V1, LOAD, COUNT, "s_cbranch_scc0 65530"];
     expect(&[[LOAD_V4].as_slice(), &round].concat(), &[(USE, "v1", VM0)]);
+    // The first round has no active lanes, so that it loads nothing.
+    let round = [LOAD, USE_V1, "s_mov_b64 exec, -1", COUNT, "s_cbranch_scc0 65530"];
+    expect(&[[LOAD_V4, "s_mov_b64 exec, 0"].as_slice(), &round].concat(), &[(USE, "v1", VM0)]);
 }
 
 #[test]
