@@ -6,7 +6,7 @@ use hip_driver::noop::NoopDriver;
 use hip_driver::{DeviceProperties, StreamOptions};
 use hip_driver_emulated::{EmulatorOptions, EmulatorSetting, Interrupt, Notices};
 use hiplaunch::{Backend, FatBinary, LazyModule};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple};
 
@@ -312,6 +312,14 @@ impl Launcher {
         py.detach(|| self.shared.synchronize()).map_err(raise)
     }
 
+    /// Ends the kernels that run on the emulator, and all that are launched later: they fail, and the devices are lost. Does nothing on
+    /// a GPU.
+    fn end_kernels(&self) {
+        if let Some(interrupt) = &self.shared.interrupt {
+            interrupt.end_dispatches();
+        }
+    }
+
     /// Returns what the validation layer found so far, a line for each, and forgets it. Raises ValueError without validate=True.
     fn violations(&self) -> PyResult<Vec<String>> {
         match self.shared.open()?.validation() {
@@ -347,9 +355,14 @@ impl Launcher {
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let kind = _exception.get_item(0).ok().filter(|kind| !kind.is_none());
+        if kind.as_ref().is_some_and(|kind| kind.is(py.get_type::<PyKeyboardInterrupt>())) {
+            // Closing would wait for them.
+            self.end_kernels();
+        }
         // The exception that leaves the block says more than one about a fault that followed.
         let closed = self.close(py);
-        if _exception.get_item(0).is_ok_and(|kind| !kind.is_none()) { Ok(()) } else { closed }
+        if kind.is_some() { Ok(()) } else { closed }
     }
 
     fn __repr__(&self) -> String {

@@ -398,6 +398,19 @@ def test_a_kernel_without_an_end(code):
         launcher.close()
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_control_c_and_end_kernels_end_kernels_that_run(code, ended):
+    launcher = hiplaunch.Launcher("emulator")
+    with pytest.raises(KeyboardInterrupt), launcher:
+        launcher.register(code("probe"), "spin")[1, 1](1 << 50, launcher.empty(4))
+        if ended:
+            launcher.end_kernels()
+            with pytest.raises(hiplaunch.DeviceLostError, match="interrupted"):
+                launcher.synchronize()
+        raise KeyboardInterrupt
+    assert launcher.closed
+
+
 # The end of the interpreter.
 
 

@@ -524,6 +524,23 @@ def test_control_c_ends_a_kernel(tmp_path):
     assert time.monotonic() - begin < 20 and process.returncode == 0
 
 
+BETWEEN = """
+import linecache, sys
+def interrupt(frame, event, _):
+    if event == "line" and "queue.synchronize()" in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+        sys.settrace(None)
+        raise KeyboardInterrupt
+    return interrupt
+sys.settrace(interrupt)
+"""
+
+
+def test_control_c_between_a_launch_and_its_wait_ends_the_kernel(tmp_path):
+    program = tmp_path / "spin.py"
+    program.write_text(SPIN.replace('print("begins", flush=True)', BETWEEN))
+    assert run([program]) == "interrupted\n1.0\n"
+
+
 def test_an_exception_of_a_signals_handler_ends_a_kernel(tmp_path):
     handler = """
 import signal

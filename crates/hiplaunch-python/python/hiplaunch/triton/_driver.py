@@ -53,8 +53,10 @@ class Session:
         return self.launcher
 
     def replace(self):
-        """Opens a new launcher, as the device of the old one is lost."""
+        """Opens a new launcher, as the device of the old one is lost, or will be: its kernels are ended."""
         lost = self.launcher
+        # A signal's exception can come between a launch and its wait.
+        lost.end_kernels()
         self.ranges.close()
         self._open()
         # It raises the fault again.
@@ -224,7 +226,7 @@ class TritonLauncher:
             except hiplaunch.Error:
                 raise
             except BaseException:
-                # That of a signal's handler: Ctrl-C, or a limit of time. The kernel was ended, and the device is lost.
+                # That of a signal's handler: Ctrl-C, or a limit of time.
                 if self._driver.is_emulated:
                     session.replace()
                 raise
