@@ -131,8 +131,8 @@ impl Page {
         race
     }
 
-    /// Records an access to `N` dwords, to the same bytes of each, if earlier ones are the same for all of them, its relation to these is known, and none
-    /// races. Returns whether it did.
+    /// Records an access to `N` dwords, to the same bytes of each, if earlier ones are the same for all of them, its relation to these
+    /// is known, and none races. Returns whether it did.
     ///
     /// Without branches for each kind, because it is called for each lane.
     #[inline]
